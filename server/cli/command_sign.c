@@ -2,8 +2,10 @@
 /* burin sign: makes the address of a request that its holder may send without a key.
  *
  * How it works. Each option adds an argument to the query. The signed address is judged as the
- * daemon will judge it, so a limit that is wrong is refused here. */
+ * daemon will judge it, and its operator and parameters are checked, so what is wrong is refused
+ * here. */
 #include "config/keys.h"
+#include "config/networks.h"
 #include "pipeline/param.h"
 #include "pipeline/registry.h"
 #include "server/access/base64url.h"
@@ -11,6 +13,8 @@
 #include "server/access/key_file.h"
 #include "server/cli/command.h"
 #include "server/files.h"
+#include "server/http/route.h"
+#include "server/user_operators.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,22 +45,24 @@ struct signing {
 };
 
 static int usage(FILE *out, int code) {
-    fputs("usage: burin sign --keys FILE --key ID [OPTION]... 'POST /resize?width=320'\n\n"
-          "Prints the address, with a signature, at which anybody may send this one request. The\n"
-          "path may follow http://host; it may be /preset/NAME.\n\n"
-          "  --expires SECONDS        from now; default 300\n"
-          "  --not-before SECONDS     from now\n"
-          "  --body-max SIZE          of the body, such as 8MiB\n"
-          "  --pixels-max N           of the image and the result\n"
-          "  --in-types jpeg,png      types of the image\n"
-          "  --free NAME:RANGE,...    form fields that the holder chooses: width:16..2000 or\n"
-          "                           type:jpeg|webp; any other field is refused\n"
-          "  --parts image,mask       files of the form; default image\n"
-          "  --origin https://shop    the page that sends it\n"
-          "  --client 203.0.113.0/24  where it comes from\n"
-          "  --digest FILE            this image alone\n"
-          "  --once                   serves one request\n",
-          out);
+    fputs(
+        "usage: burin sign --keys FILE --key ID [OPTION]... 'POST /resize?width=320'\n\n"
+        "Prints the address, with a signature, at which anybody may send this one request. The\n"
+        "path may follow http://host; it may be /preset/NAME.\n\n"
+        "  --expires SECONDS        from now; default 300\n"
+        "  --not-before SECONDS     from now\n"
+        "  --body-max SIZE          of the body, such as 8MiB\n"
+        "  --pixels-max N           of the image and the result\n"
+        "  --in-types jpeg,png      types of the image\n"
+        "  --free NAME:RANGE,...    form fields that the holder chooses: width:16..2000 or\n"
+        "                           type:jpeg|webp; any other field is refused\n"
+        "  --parts image,mask       files of the form; default image\n"
+        "  --origin https://shop    the page that sends it\n"
+        "  --client 203.0.113.0/24  where it comes from\n"
+        "  --digest FILE            this image alone\n"
+        "  --operators-dir DIR      that the daemon reads, if its operators are named\n"
+        "  --once                   serves one request\n",
+        out);
     return code;
 }
 
@@ -122,24 +128,103 @@ static enum status take_option(struct signing *signing, const char *option, cons
     if (strcmp(option, "--not-before") == 0)
         return add_time(signing, "not_before", value, signing->not_before, failure);
     if (strcmp(option, "--body-max") == 0) return add_size(signing, value, failure);
+    if (strcmp(option, "--operators-dir") == 0) return user_operators_load(value, failure);
     if (strcmp(option, "--digest") == 0) return add_digest(signing, value, failure);
     return fail(failure, STATUS_BAD_PARAM, "there is no option %s; see burin sign --help", option);
 }
 
 /* ---- the address */
 
-/* Judges the address with the SIGNATURE that it ends with. The page and the client are not known
- * here: they are as it wants, or not looked at. */
+/* One of the clients that the address is for. A list that is wrong is left to the judge. */
+static struct client client_of(const struct asking *asking) {
+    const char *list = query_find(asking->arguments, asking->count, "client");
+    struct client client = { .address = in6addr_any };
+    struct networks networks;
+    if (!list || !networks_read(list, &networks) || !networks.count) return client;
+    client.address = networks.all[0].address;
+    if (networks.all[0].bits < 128) client.address.s6_addr[15] |= 1; /* all zeros: a unix socket */
+    return client;
+}
+
+/* Judges the address with the signature that it ends with, as if it came at its time from its page
+ * and client. */
 static enum status check(const struct signing *signing, const struct key_table *table,
                          struct asking *asking, struct failure *failure) {
     struct grant grant = { .free = NULL };
     const char *not_before = query_find(asking->arguments, asking->count, "not_before");
     asking->origin = query_find(asking->arguments, asking->count, "origin");
     asking->now = not_before ? atoll(not_before) : signing->now;
-    const enum status status = judge(table, signing->hasher, asking, &grant, failure);
-    const bool client = query_find(asking->arguments, asking->count, "client") != NULL;
-    if (status == STATUS_FORBIDDEN && client) failure->status = STATUS_OK;
-    return failure->status;
+    asking->client = client_of(asking);
+    return judge(table, signing->hasher, asking, &grant, failure);
+}
+
+static bool is_part(const char *name) {
+    return strcmp(name, "image") == 0 || registry_aux(name);
+}
+
+static bool is_type(const char *name) {
+    return format_from_name(name) != FORMAT_NONE;
+}
+
+/* LIST: NULL, or names with commas between. */
+static enum status check_names(const char *list, const char *option, bool (*is)(const char *),
+                               struct failure *failure) {
+    char name[VALUE_MAX], shown[PARAM_SHOWN_MAX];
+    for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(list, ","), list);
+        if (!is(name))
+            return fail(failure, STATUS_BAD_PARAM, "%s names \"%s\", which is none", option,
+                        param_shown(name, shown));
+    }
+    return STATUS_OK;
+}
+
+/* The operator and its parameters. A form may complete them if the address leaves fields free. */
+static enum status check_settings(const struct asking *asking, const struct preset *preset,
+                                  struct failure *failure) {
+    const struct grant grant = { .is_signed = true };
+    const char *name = preset ? preset->op : route_name(asking->path);
+    const char *op = strcmp(name, "pipeline") == 0 ? NULL : name;
+    const bool info = strcmp(name, "info") == 0, whole = route_is_imaginary(asking->path);
+    struct settings settings;
+    struct imaginary imaginary;
+    enum status status = STATUS_OK;
+    struct dialect *dialect =
+        imaginary_dialect(&imaginary, registry_set(), info ? NULL : op, whole);
+    if (info)
+        settings_init_info(&settings), settings.dialect = whole ? dialect : NULL;
+    else
+        status = settings_init(&settings, registry_set(), op, dialect, failure);
+    for (int i = 0; preset && i < preset->count && !status; i++)
+        status =
+            settings_set(&settings, preset->arguments[i].name, preset->arguments[i].value, failure);
+    for (int i = 0; i < asking->count && !status; i++) {
+        const struct argument *argument = &asking->arguments[i];
+        if (grant_owns(&grant, argument->name)) continue;
+        status = preset ? fail(failure, STATUS_BAD_PARAM, "a preset takes no %s", argument->name)
+                        : settings_set(&settings, argument->name, argument->value, failure);
+    }
+    if (!status && !info && !query_find(asking->arguments, asking->count, "free"))
+        status = settings_complete(&settings, failure);
+    settings_release(&settings);
+    return status;
+}
+
+/* Whether the daemon would do what is asked for, apart from users' operators that it alone has. */
+static enum status check_work(const struct key_table *table, const struct asking *asking,
+                              struct failure *failure) {
+    const struct preset *preset = route_preset(table, asking->path);
+    const struct route_match match =
+        route_find(registry_set(), table, asking->method, asking->path, false, failure);
+    const char *types = query_find(asking->arguments, asking->count, "in_types");
+    const char *parts = query_find(asking->arguments, asking->count, "parts");
+    if (!match.route) return failure->status;
+    if (!match.route->begin)
+        return fail(failure, STATUS_BAD_PARAM, "%.100s needs no signature", asking->path);
+    if (check_names(types, "in_types", is_type, failure) ||
+        check_names(parts, "parts", is_part, failure))
+        return failure->status;
+    return check_settings(asking, preset, failure);
 }
 
 /* The part of an address before its path; it may be empty. */
@@ -168,7 +253,8 @@ static enum status print_address(struct signing *signing, const struct key_table
     if (asking->count == ARGUMENTS_MAX)
         return fail(failure, STATUS_BAD_PARAM, "there are too many arguments");
     asking->arguments[asking->count++] = (struct argument){ "signature", text };
-    if (check(signing, table, asking, failure)) return failure->status;
+    if (check(signing, table, asking, failure) || check_work(table, asking, failure))
+        return failure->status;
     printf("%.*s%s?%s&signature=%s\n", base.length, base.text, asking->path, query, text);
     return STATUS_OK;
 }
@@ -177,7 +263,6 @@ static enum status print_address(struct signing *signing, const struct key_table
  * is cut up. */
 static enum status sign(struct signing *signing, const struct key_table *table, char *request,
                         struct failure *failure) {
-    static const char folder[] = "/preset/";
     struct argument given[ARGUMENTS_MAX];
     char what[VALUE_MAX], *query = request, *method = strsep(&query, " "),
                           *base = query ? query : "";
@@ -191,9 +276,7 @@ static enum status sign(struct signing *signing, const struct key_table *table, 
         return fail(failure, STATUS_BAD_PARAM, "the query is wrong: a %% needs two digits");
     for (int i = 0; i < count; i++)
         if (add(signing, given[i].name, given[i].value, failure)) return failure->status;
-    const struct preset *preset = strncmp(path, folder, strlen(folder)) == 0
-                                      ? key_table_preset(table, path + strlen(folder))
-                                      : NULL;
+    const struct preset *preset = route_preset(table, path);
     snprintf(what, sizeof what, "%s%s", preset ? "preset:" : "", strrchr(path, '/') + 1);
     struct asking asking = { .method = method,
                              .path = path,

@@ -382,13 +382,13 @@ def test_burin_sign(kept, signed_keys, tmp_path):
     image.write_bytes(PICTURE)
     answer = sign(signed_keys, "--key", "shop-web", "--expires", 100, "--not-before", 0, "--body-max", "8KiB", "--pixels-max", 2000, "--in-types",
                   "pnm,png", "--free", "width:16..24,type:png|jpeg", "--parts", "image", "--client", "127.0.0.0/8", "--origin", "https://shop.example",
-                  "--digest", image, "--once", "POST http://host.example/resize?height=15&fit=fill&background=f+%30")
+                  "--digest", image, "--once", "POST http://host.example/resize?height=15&fit=fill&background=ff%30000")
     assert answer.returncode == 0, answer.stderr
     address = answer.stdout.strip()
     assert address.startswith("http://host.example/resize?")
     pairs = parse_qsl(urlsplit(address).query)
     found = dict(pairs)
-    assert abs(int(found["expires"]) - time.time() - 100) < 60 and found["body_max"] == "8192" and found["background"] == "f 0"
+    assert abs(int(found["expires"]) - time.time() - 100) < 60 and found["body_max"] == "8192" and found["background"] == "ff0000"
     assert len(base64.urlsafe_b64decode(found["once"] + "==")) == 16 and pairs[-1][0] == "signature"
     assert found["signature"] == SHOP.signature("POST", "/resize", pairs)
     assert encoded(pairs) == urlsplit(address).query
@@ -396,6 +396,11 @@ def test_burin_sign(kept, signed_keys, tmp_path):
                   "width:16..24", "POST /resize?height=15&fit=fill")
     check_width(kept.post_form(answer.stdout.strip(), [("width", "20", None), IMAGE], {"Origin": "https://shop.example"}), 20)
     check_width(kept.post(sign(signed_keys, "--key", "presets", "POST /preset/thumb").stdout.strip(), PICTURE), 8)
+    flip = sign(signed_keys, "--key", "shop-web", 'POST /pipeline?operations=[{"operation":+"flip"}]&type=pnm').stdout.strip()
+    assert "%3A%20%22flip" in flip and kept.post(flip, PICTURE).body == pnm(PIXELS[::-1])
+    for networks in ("203.0.113.0/24", "0.0.0.0/0", "::/0", "2001:db8::1", "unix", "unix,10.0.0.0/8"):
+        assert sign(signed_keys, "--key", "shop-web", "--client", networks, "POST /info").returncode == 0, networks
+    assert kept.post(sign(signed_keys, "--key", "shop-web", "POST /imaginary/fit?width=9&height=9").stdout.strip(), PICTURE).status == 200
     assert kept.request("PUT", sign(signed_keys, "--key", "shop-web", "PUT /info").stdout.strip(), PICTURE).status == 200
 
 
@@ -411,7 +416,15 @@ def test_burin_sign(kept, signed_keys, tmp_path):
     (("--key", "shop-web", "POST http://host"), "POST /resize"), (("--key", "shop-web", "POST /info?a=%"), "%"),
     (("--key", "shop-web", "POST /info?a=1&a=2"), "a is given twice"), (("--key", "shop-web", "POST /info?key=x"), "key is given twice"),
     (("--key", "shop-web", "--wat", "x", "POST /info"), "--wat"), (("--key", "shop-web", "POST /info", "more"), "more"),
-    (("--key", "shop-web"), "are needed")])
+    (("--key", "shop-web"), "are needed"), (("--key", "shop-web", "POST /resise?width=9"), "did you mean /resize"),
+    (("--key", "shop-web", "POST /preset/nothing"), "/preset/nothing"), (("--key", "shop-web", "POST /ops"), "/ops"),
+    (("--key", "shop-web", "POST /resize?width=many"), "width"), (("--key", "shop-web", "POST /resize?wide=9"), "wide"),
+    (("--key", "shop-web", "--free", "type:png", "POST /resize?width=9&fit=wat"), "fit"), (("--key", "shop-web", "POST /info?width=9"), "width"),
+    (("--key", "shop-web", "POST /preset/thumb?quality=9"), "quality"), (("--key", "shop-web", "--in-types", "jpeg,jpg2", "POST /info"), "jpg2"),
+    (("--key", "shop-web", "--parts", "image,masque", "POST /info"), "masque"), (("--key", "shop-web", "POST /pipeline"), "operations"),
+    (("--key", "shop-web", "POST /imaginary/fit?width=a&height=9"), "width"),
+    (("--key", "presets", "--client", "203.0.113.0/24", "POST /info"), "may not be used for info"),
+    (("--key", "presets", "--client", "unix", "--free", "quality:1..9", "POST /preset/thumb"), "free")])
 def test_what_is_not_signed(arguments, words, signed_keys):
     answer = sign(signed_keys, *arguments)
     assert answer.returncode == 1 and answer.stdout == "" and words in answer.stderr
