@@ -25,7 +25,7 @@ struct grant {
     bool preset;                     /* parameters are the preset's */
     const char *free;                /* NULL: nothing */
     const char *parts;               /* of the form that may be files; NULL: the image */
-    const char *in_types;            /* of the image; NULL: every type */
+    const char *in_types;            /* of each image; NULL: every type */
     const char *digest;              /* of the image, in base64url; NULL: any image */
     long body_bytes_max, pixels_max; /* 0: the configuration's */
     bool is_once;                    /* the address serves one request */

@@ -186,6 +186,8 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
     out->length = aux->length;
     const uint8_t *bytes = slot_bytes(request->service->slots, request->slot) + aux->offset;
     enum status status = probe_image(bytes, aux->length, &limits, &out->probe, failure);
+    if (!status)
+        status = grant_check_type(&request->grant, format_name(out->probe.format), failure);
     if (!status) status = probe_check_data(&out->probe, false, failure);
     fail_named(aux->name, status, failure);
     if (status == STATUS_NOT_AN_IMAGE) /* a 415 would mean the main image */

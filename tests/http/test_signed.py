@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 
 import pytest
 
-from conftest import BURIN, Daemon, check_problem, form, needs, noise, pnm, responses, wait_until
+from conftest import BURIN, Daemon, check_problem, form, needs, noise, png, pnm, responses, wait_until
 from signing import Key, encoded, text_of, write_keys
 
 pytestmark = needs("resize")
@@ -195,6 +195,9 @@ def test_parts(kept):
     for parts in (None, "image", "image,rmask"):
         check_problem(kept.post_form(SHOP.sign("/carve", parts=parts, **carve), files), 403, "mask")
     check_problem(kept.post_form(SHOP.sign("/carve", parts="mask", **carve), files[:1]), 403, "image")
+    masked = SHOP.sign("/carve", parts="image,mask", in_types="pnm", **carve)
+    assert kept.post_form(masked, files).status == 200
+    check_problem(kept.post_form(masked, [IMAGE, ("mask", png(noise(40, 30)), "m.png")]), 400, "mask", "png", "one of pnm")
     """Of a preset, the files that it names, for a token and an address; a key for presets alone adds none."""
     for key in (SHOP, PRESETS):
         check_problem(kept.post_form("/preset/slim", files, key.bearer), 403, "mask")
