@@ -45,24 +45,23 @@ struct signing {
 };
 
 static int usage(FILE *out, int code) {
-    fputs(
-        "usage: burin sign --keys FILE --key ID [OPTION]... 'POST /resize?width=320'\n\n"
-        "Prints the address, with a signature, at which anybody may send this one request. The\n"
-        "path may follow http://host; it may be /preset/NAME.\n\n"
-        "  --expires SECONDS        from now; default 300\n"
-        "  --not-before SECONDS     from now\n"
-        "  --body-max SIZE          of the body, such as 8MiB\n"
-        "  --pixels-max N           of the image and the result\n"
-        "  --in-types jpeg,png      types of the image\n"
-        "  --free NAME:RANGE,...    form fields that the holder chooses: width:16..2000 or\n"
-        "                           type:jpeg|webp; any other field is refused\n"
-        "  --parts image,mask       files of the form; default image\n"
-        "  --origin https://shop    the page that sends it\n"
-        "  --client 203.0.113.0/24  where it comes from\n"
-        "  --digest FILE            this image alone\n"
-        "  --operators-dir DIR      that the daemon reads, if its operators are named\n"
-        "  --once                   serves one request\n",
-        out);
+    fputs("usage: burin sign --keys FILE --key ID [OPTION]... 'POST /resize?width=320'\n\n"
+          "Prints the address, with a signature, at which anybody may send this one request. The\n"
+          "path may follow http://host; it may be /preset/NAME.\n\n"
+          "  --expires SECONDS        from now; default 300\n"
+          "  --not-before SECONDS     from now\n"
+          "  --body-max SIZE          of the body, such as 8MiB\n"
+          "  --pixels-max N           of the image and the result\n"
+          "  --in-types jpeg,png      types of the image\n"
+          "  --free NAME:RANGE,...    form fields that the holder chooses: width:16..2000 or\n"
+          "                           type:jpeg|webp; any other field is refused\n"
+          "  --parts image,mask       files of the form; default image\n"
+          "  --origin https://shop    the page that sends it\n"
+          "  --client 203.0.113.0/24  where it comes from\n"
+          "  --digest FILE            this image alone\n"
+          "  --operators-dir DIR      that the daemon reads, if its operators are named\n"
+          "  --once                   serves one request\n",
+          out);
     return code;
 }
 
@@ -219,6 +218,8 @@ static enum status check_work(const struct key_table *table, const struct asking
     const char *types = query_find(asking->arguments, asking->count, "in_types");
     const char *parts = query_find(asking->arguments, asking->count, "parts");
     if (!match.route) return failure->status;
+    if (!preset && route_preset_name(asking->path))
+        return fail(failure, STATUS_BAD_PARAM, "there is no %.100s", asking->path);
     if (!match.route->begin)
         return fail(failure, STATUS_BAD_PARAM, "%.100s needs no signature", asking->path);
     if (check_names(types, "in_types", is_type, failure) ||

@@ -36,12 +36,13 @@ static const char *key_of_imaginary(const struct exchange *exchange, const struc
 
 enum status access_check(struct exchange *exchange, struct failure *failure) {
     const struct preset *preset = route_preset(exchange->keys, exchange->path);
+    const char *name = route_preset_name(exchange->path);
     struct argument arguments[ARGUMENTS_MAX];
     char what[sizeof "preset:" + PRESET_NAME_MAX];
     struct asking asking = {
         .method = exchange->method,
         .path = exchange->path,
-        .what = preset ? what : exchange->request.label,
+        .what = name ? what : exchange->request.label,
         .op = preset ? preset->op : NULL,
         .parts = preset ? preset->parts : NULL,
         .arguments = arguments,
@@ -50,7 +51,7 @@ enum status access_check(struct exchange *exchange, struct failure *failure) {
         .client = exchange->request.client,
         .now = time(NULL),
     };
-    if (preset) snprintf(what, sizeof what, "preset:%s", preset->name);
+    if (name) snprintf(what, sizeof what, "preset:%s", name);
     MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, add_argument, &asking);
     asking.api_key = key_of_imaginary(exchange, &asking);
     return judge(exchange->keys, exchange->listener->hasher, &asking, &exchange->request.grant,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests with an image: an operator (or /pipeline), and /info, which reads only the image's
  * header. The path names the operator; its settings follow in the query and in form fields. */
+#include "pipeline/param.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
 
@@ -16,10 +17,17 @@ enum status process_begin(struct exchange *exchange, struct failure *failure) {
     return settings_init(&request->settings, ops, op, dialect, failure);
 }
 
-/* The preset's operator takes the place of its name. */
+/* The preset's operator takes the place of its name. Only now a name that there is not is refused:
+ * without a key, nobody learns which there are. */
 enum status preset_begin(struct exchange *exchange, struct failure *failure) {
     const struct preset *preset = route_preset(exchange->keys, exchange->path);
     struct request *request = &exchange->request;
+    char shown[PARAM_SHOWN_MAX];
+    if (!preset) {
+        exchange->http_status = MHD_HTTP_NOT_FOUND;
+        return fail(failure, STATUS_BAD_REQUEST, "there is no %s here",
+                    param_shown(exchange->path, shown));
+    }
     snprintf(request->label, sizeof request->label, "%.47s", preset->op);
     enum status status = process_begin(exchange, failure);
     for (int i = 0; i < preset->count && !status; i++)

@@ -40,10 +40,14 @@ static const struct {
     { ROUTE_OPTIONS, { "OPTIONS", "OPTIONS" }, "OPTIONS", "OPTIONS" },
 };
 
-const struct preset *route_preset(const struct key_table *keys, const char *path) {
+const char *route_preset_name(const char *path) {
     static const char folder[] = "/preset/";
-    if (!keys || strncmp(path, folder, strlen(folder)) != 0) return NULL;
-    return key_table_preset(keys, path + strlen(folder));
+    return strncmp(path, folder, strlen(folder)) == 0 ? path + strlen(folder) : NULL;
+}
+
+const struct preset *route_preset(const struct key_table *keys, const char *path) {
+    const char *name = route_preset_name(path);
+    return keys && name ? key_table_preset(keys, name) : NULL;
 }
 
 bool route_is_imaginary(const char *path) {
@@ -74,7 +78,7 @@ static const struct route *by_path(const struct op_set *ops, const struct key_ta
         if (strcmp(path, routes[i].path) == 0) return &routes[i];
     if (route_is_imaginary(path)) return by_path_of_imaginary(path + strlen(IMAGINARY_PATH));
     if (op_set_find(ops, path + 1) || imaginary_has(path + 1)) return &operator_route;
-    if (route_preset(keys, path)) return &preset_route;
+    if (keys && route_preset_name(path)) return &preset_route;
     if (strncmp(path, PROGRESS_PATH, strlen(PROGRESS_PATH)) == 0) return &progress_route;
     return page_has(path) ? &page_route : NULL;
 }

@@ -39,6 +39,9 @@ struct route_match route_find(const struct op_set *ops, const struct key_table *
                               const char *method, const char *path, bool admin_socket,
                               struct failure *failure);
 
+/* The name of a preset in PATH, whether there is such a preset or not; NULL: none. */
+const char *route_preset_name(const char *path);
+
 /* The preset that PATH names; NULL: none. KEYS may be NULL. */
 const struct preset *route_preset(const struct key_table *keys, const char *path);
 

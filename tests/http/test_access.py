@@ -99,8 +99,12 @@ def test_rights(kept, path, status):
 
 def test_unknown_paths_stay_unknown(kept):
     check_problem(kept.post("/nothing", PICTURE), 404)
-    check_problem(kept.post("/preset/nothing", PICTURE), 404)
+    for name in ("nothing", "thumb", "", "x" * 500):
+        check_no_key(kept.post(f"/preset/{name}", PICTURE))
+        if name != "thumb":
+            check_problem(kept.post(f"/preset/{name}", PICTURE, SHOP.bearer), 404)
     check_problem(kept.get("/resize"), 405)
+    check_problem(kept.get("/preset/nothing"), 405)
     check_problem(kept.get("/preset/thumb"), 405)
 
 
