@@ -355,6 +355,7 @@ static char *load(const char *path, size_t *length, struct failure *failure) {
     if (fd >= 0) close(fd);
     *length = text ? (size_t)facts.st_size : 0;
     if (text && !failure->status) return text;
+    if (text) explicit_bzero(text, (size_t)facts.st_size);
     free(text);
     return NULL;
 }
@@ -366,6 +367,16 @@ static bool read_root(struct reading *reading) {
     return check_members(reading, root, names, 2) &&
            read_presets(reading, json_object_get(root, "presets")) &&
            read_keys(reading, json_object_get(root, "keys"));
+}
+
+/* Secrets are in the table alone from then on, and the table wipes them at its end. */
+static void wipe_secrets(const json_t *root) {
+    size_t i;
+    json_t *key;
+    json_array_foreach (json_object_get(root, "keys"), i, key) {
+        const char *secret = json_string_value(json_object_get(key, "secret"));
+        if (secret) explicit_bzero((char *)secret, strlen(secret));
+    }
 }
 
 /* The text near a mistake may be a secret, unless it is a name that stands twice. */
@@ -381,14 +392,20 @@ struct key_table *key_file_read(const char *path, const struct op_set *ops,
     size_t length;
     *failure = (struct failure){ .status = STATUS_OK };
     char *text = load(path, &length, failure);
-    struct key_table *table = text ? calloc(1, sizeof *table) : NULL;
-    if (!table) return free(text), NULL;
+    if (!text) return NULL;
+    struct key_table *table = calloc(1, sizeof *table);
+    if (!table) {
+        fail(failure, STATUS_NO_MEMORY, "there is no memory for %.150s", path);
+        explicit_bzero(text, length);
+        return free(text), NULL;
+    }
     const size_t mark = utf8_mark(text, length);
     struct reading reading = { path, text + mark, ops, table, failure, "" };
     table->holders = 1;
     table->json = json_loadb(reading.text, length - mark, JSON_REJECT_DUPLICATES, &error);
     if (!table->json) syntax(path, &error, failure);
     const bool good = table->json && read_root(&reading);
+    wipe_secrets(table->json);
     explicit_bzero(text, length);
     free(text);
     if (good) return table;

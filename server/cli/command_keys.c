@@ -5,9 +5,11 @@
  * digest of. A file that gets a further key is written anew beside it, read as the daemon reads it,
  * and renamed. */
 #include "pipeline/registry.h"
+#include "pipeline/utf8.h"
 #include "server/access/base64url.h"
 #include "server/access/key_file.h"
 #include "server/cli/command.h"
+#include "server/files.h"
 #include "server/user_operators.h"
 
 #include <errno.h>
@@ -82,7 +84,18 @@ static json_t *make_key(const struct wanted *wanted, char token[TOKEN_MAX]) {
 static json_t *load(const char *path, struct failure *failure) {
     if (access(path, F_OK) != 0) return json_pack("{s:[]}", "keys");
     struct key_table *table = key_file_read(path, registry_set(), failure);
-    json_t *root = table ? json_incref(table->json) : NULL;
+    uint8_t *text = NULL;
+    size_t length = 0;
+    json_t *root = NULL;
+    json_error_t error;
+    if (table &&
+        !files_read(path, &text, &length, failure)) { /* the table has no secrets in JSON */
+        const size_t mark = utf8_mark((char *)text, length);
+        root = json_loadb((char *)text + mark, length - mark, 0, &error);
+        explicit_bzero(text, length);
+        if (!root) fail(failure, STATUS_BAD_PARAM, "%.150s has just changed", path);
+    }
+    free(text);
     key_table_release(table);
     return root;
 }

@@ -3,6 +3,8 @@
 
 covers: server/access/judge.c server/access/grant.c server/http/access.c"""
 import json
+import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -285,6 +287,25 @@ def test_the_file_may_be_a_link(start, tmp_path):
         hang_up(daemon, "keys_file was read again: 1 key")
         assert daemon.post("/info", PICTURE, two.bearer).status == 200
         check_no_key(daemon.post("/info", PICTURE, one.bearer))
+
+
+def memory_of(pid):
+    """What the process has in memory of its own, region by region."""
+    with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        for line in maps:
+            addresses, rights, *rest = line.split()
+            start, end = (int(address, 16) for address in addresses.split("-"))
+            if rights.startswith("rw-p"):
+                memory.seek(start)
+                yield memory.read(end - start)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or b"__asan_init" in pathlib.Path(BURIN).read_bytes(), reason="only root sees memory; a sanitizer keeps it")
+def test_no_text_of_a_secret_stays_in_memory(start, tmp_path):
+    key = Key("shop", 31)
+    daemon = start("--keys-file", write_keys(tmp_path / "keys.json", key))
+    found = {secret: any(secret in region for region in memory_of(daemon.process.pid)) for secret in (key.secret, key.entry["secret"].encode())}
+    assert list(found.values()) == [True, False]
 
 
 # ---- the start
