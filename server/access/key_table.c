@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/access/key_table.h"
 
+#include "server/log/log.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +29,20 @@ bool access_key_may(const struct access_key *key, const char *what) {
     for (size_t i = 0; i < json_array_size(key->may); i++)
         if (strcmp(json_string_value(json_array_get(key->may, i)), what) == 0) return true;
     return !key->may;
+}
+
+void key_table_warn(const struct key_table *table) {
+    for (int i = 0; i < table->key_count; i++) {
+        const struct key_limits *limits = &table->keys[i].limits;
+        if (!(limits->requests_per_s | limits->burst | limits->bytes_per_s | limits->pixels_per_s |
+              limits->device_ms_per_s | limits->in_progress))
+            continue;
+        log_event(LOG_ERROR,
+                  "keys_file: limits per second and in_progress are not applied yet; "
+                  "the key %s has some",
+                  table->keys[i].id);
+        return;
+    }
 }
 
 void key_table_release(struct key_table *table) {

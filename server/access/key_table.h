@@ -70,6 +70,9 @@ const struct preset *key_table_preset(const struct key_table *table, const char 
 /* Whether KEY may do WHAT: "resize", "info", "preset:thumb"... */
 bool access_key_may(const struct access_key *key, const char *what);
 
+/* Logs the first key with limits that are read and not applied. */
+void key_table_warn(const struct key_table *table);
+
 void key_table_release(struct key_table *table); /* accepts NULL */
 
 /* ---- the one in force */

@@ -207,6 +207,7 @@ static bool may_be_reached(const struct config *config, bool admin) {
 static enum status open_access(struct front *front, struct failure *failure) {
     bool good = true;
     if (!front->keys.current) return STATUS_OK;
+    key_table_warn(front->keys.current);
     front->once = once_open();
     for (int i = 0; i < front->io_threads && good; i++)
         good = (front->listeners[i].hasher = hasher_open());

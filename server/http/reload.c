@@ -100,6 +100,7 @@ bool front_reload_keys(struct front *front, struct failure *failure) {
     struct key_table *next = key_file_read(front->service.config->keys_file, &now->ops, failure);
     generation_release(now);
     if (!next) return false;
+    key_table_warn(next);
     log_event(LOG_INFO, "keys_file was read again: %d key%s in force", next->key_count,
               next->key_count == 1 ? "" : "s");
     key_tables_replace(&front->keys, next);
