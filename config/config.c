@@ -7,24 +7,22 @@
  */
 #include "config/keys.h"
 
+#include "config/text_file.h"
 #include "pipeline/param.h"
 #include "pipeline/utf8.h"
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum source { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 static const char *const source_names[] = { "default", "file", "environment", "flag" };
 
-enum { KEYS_MAX = 128, NAME_LENGTH_MAX = 64, FILE_MAX = 1 << 20 /* bytes */ };
+enum { KEYS_MAX = 128, NAME_LENGTH_MAX = 64 };
 
 /* The sources of the last config_load, for config_print. Written before there are threads. */
 static struct {
@@ -81,32 +79,10 @@ static enum status set_from_json(struct config *config, const char *name, const 
     return status;
 }
 
-/* Opens no pipe or device, which would delay a reload or never end. Returns the file's LENGTH bytes
- * on the heap; NULL: FAILURE has the reason. */
-static char *read_file(const char *path, size_t *length, struct failure *failure) {
-    struct stat facts;
-    char *text = NULL;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-    if (!file || fstat(fd, &facts))
-        fail(failure, STATUS_BAD_PARAM, "unable to open %.150s: %s", path, strerror(errno));
-    else if (!S_ISREG(facts.st_mode))
-        fail(failure, STATUS_BAD_PARAM, "%.150s is not a regular file", path);
-    else if (!(text = malloc(FILE_MAX + 1)))
-        fail(failure, STATUS_NO_MEMORY, "out of memory for the configuration");
-    else if ((*length = fread(text, 1, FILE_MAX + 1, file)) > FILE_MAX) {
-        fail(failure, STATUS_BAD_PARAM, "%.150s is larger than %d bytes", path, FILE_MAX);
-        free(text);
-        text = NULL;
-    }
-    if (file) fclose(file);
-    return text;
-}
-
 static enum status load_file(struct config *config, const char *path, struct failure *failure) {
     json_error_t error;
     size_t length;
-    char *text = read_file(path, &length, failure);
+    char *text = text_file_read(path, false, &length, failure);
     if (!text) return failure->status;
     const size_t mark = utf8_mark(text, length);
     json_t *root = json_loadb(text + mark, length - mark, JSON_REJECT_DUPLICATES, &error);

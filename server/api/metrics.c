@@ -7,6 +7,7 @@
 
 #include "pipeline/builtin_ops.h"
 #include "pipeline/registry.h"
+#include "server/api/metrics_sheet.h"
 #include "server/http/imaginary.h"
 
 #include <stddef.h>
@@ -16,10 +17,10 @@
 
 static const double bounds_s[] = { 0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032,  0.064, 0.128,
                                    0.256,  0.512, 1.024, 2.048, 4.096, 8.192, 16.384, 32.768 };
-enum { BUCKETS = sizeof bounds_s / sizeof *bounds_s, CODES = 17, EXTRA_LABELS = 3 };
+enum { BUCKETS = sizeof bounds_s / sizeof *bounds_s, CODES = 20, EXTRA_LABELS = 3 };
 enum { OTHER = 2 /* in extra_labels */, LABEL_MAX = 48 };
-static const int codes[CODES] = { 200, 400, 404, 405, 406, 408, 413, 414, 415,
-                                  422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
+static const int codes[CODES] = { 200, 400, 401, 403, 404, 405, 406, 408, 410, 413,
+                                  414, 415, 422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
 static const char *const extra_labels[EXTRA_LABELS] = { "pipeline", "info", "other" };
 static const char *const reasons[REJECTIONS] = { "queue",    "slots",     "bytes", "answers",
                                                  "draining", "malformed", "time" };
@@ -53,7 +54,15 @@ struct series {
     struct histogram durations;
 };
 
+/* Counters of one key. */
+struct key_series {
+    char id[LABEL_MAX];
+    uint64_t codes[CODES], pixels, nanoseconds;
+};
+
 struct metrics {
+    int keys; /* but for the last of key_series, other keys'; atomic as `labels` is */
+    struct key_series key_series[METRICS_KEYS_MAX + 1];
     int labels; /* extra_labels, then operators; atomic: published after the label is written */
     int labels_max;
     uint64_t pixels, rejected[REJECTIONS];
@@ -96,11 +105,26 @@ void metrics_add_operators(struct metrics *metrics, const struct op_set *ops) {
     for (int i = 0; i < op_set_count(ops); i++) add_label(metrics, op_set_at(ops, i)->name);
 }
 
+static struct key_series *find_key(struct metrics *metrics, const char *id) {
+    const int count = __atomic_load_n(&metrics->keys, __ATOMIC_ACQUIRE);
+    for (int i = 0; i < count; i++)
+        if (strcmp(id, metrics->key_series[i].id) == 0) return &metrics->key_series[i];
+    return &metrics->key_series[METRICS_KEYS_MAX];
+}
+
+void metrics_add_key(struct metrics *metrics, const char *id) {
+    const struct key_series *others = &metrics->key_series[METRICS_KEYS_MAX];
+    if (metrics->keys == METRICS_KEYS_MAX || find_key(metrics, id) != others) return;
+    snprintf(metrics->key_series[metrics->keys].id, LABEL_MAX, "%s", id);
+    __atomic_add_fetch(&metrics->keys, 1, __ATOMIC_RELEASE);
+}
+
 struct metrics *metrics_create(void) {
     const int most = EXTRA_LABELS + builtin_op_count() + IMAGINARY_NAMES_MAX + OP_SET_ADDED_MAX;
     struct metrics *metrics = calloc(1, sizeof *metrics + (size_t)most * sizeof(struct series));
     if (!metrics) return NULL;
     metrics->labels_max = most;
+    strcpy(metrics->key_series[METRICS_KEYS_MAX].id, "(other)"); /* no id has brackets */
     for (int i = 0; i < EXTRA_LABELS; i++)
         strcpy(metrics->series[metrics->labels++].label, extra_labels[i]);
     metrics_add_operators(metrics, &(struct op_set){ .added_count = 0 });
@@ -143,6 +167,12 @@ static void observe(struct histogram *histogram, double ms, const struct trace *
     if (trace) note(&histogram->exemplars[bucket], trace, ms, now_ms);
 }
 
+static int code_index(int http_status) {
+    int code = 0;
+    while (code < CODES - 1 && codes[code] != http_status) code++;
+    return code;
+}
+
 void metrics_request(struct metrics *metrics, const struct trace *trace, const char *label,
                      int http_status, double total_ms, const struct timing *timing,
                      uint64_t pixels) {
@@ -150,9 +180,7 @@ void metrics_request(struct metrics *metrics, const struct trace *trace, const c
     struct timespec now;
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
     const int64_t now_ms = now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    int code = 0;
-    while (code < CODES - 1 && codes[code] != http_status) code++;
-    add(&series->codes[code], 1);
+    add(&series->codes[code_index(http_status)], 1);
     observe(&series->durations, total_ms, trace, now_ms);
     add(&metrics->pixels, pixels);
     if (!timing) return;
@@ -161,6 +189,15 @@ void metrics_request(struct metrics *metrics, const struct trace *trace, const c
         add(&series->stage_ns[stage], (uint64_t)(timing->stage_ms[stage] * 1e6));
         observe(&metrics->stages[stage], timing->stage_ms[stage], trace, now_ms);
     }
+}
+
+void metrics_request_of_key(struct metrics *metrics, const char *id, int http_status,
+                            const struct timing *timing, uint64_t pixels) {
+    struct key_series *key = find_key(metrics, id);
+    add(&key->codes[code_index(http_status)], 1);
+    add(&key->pixels, pixels);
+    for (int stage = STAGE_DECODE; timing && stage <= STAGE_ENCODE; stage++)
+        add(&key->nanoseconds, (uint64_t)(timing->stage_ms[stage] * 1e6));
 }
 
 void metrics_reject(struct metrics *metrics, enum rejection reason) {
@@ -177,31 +214,58 @@ void metrics_encoded(struct metrics *metrics, unsigned by) {
 
 /* ---- text */
 
-/* The two forms differ in the names of counters' heads, in exemplars and in their end. */
-struct sheet {
-    FILE *out;
-    bool open; /* OpenMetrics, not Prometheus' older text */
-};
-
-static void head(const struct sheet *sheet, const char *name, const char *type, const char *help) {
+void sheet_head(const struct sheet *sheet, const char *name, const char *type, const char *help) {
     const bool cut = sheet->open && strcmp(type, "counter") == 0;
     const int length = (int)(strlen(name) - (cut ? strlen("_total") : 0));
     fprintf(sheet->out, "# HELP burin_%.*s %s\n# TYPE burin_%.*s %s\n", length, name, help, length,
             name, type);
 }
 
+/* NAME: of the counter, with its first LABEL. */
+static void print_codes(const struct sheet *sheet, const char *name, const char *label,
+                        const uint64_t counts[CODES]) {
+    for (int c = 0; c < CODES; c++) {
+        const uint64_t count = get(&counts[c]);
+        if (!count) continue;
+        fprintf(sheet->out, "burin_%s=\"%s\",code=\"", name, label);
+        if (codes[c])
+            fprintf(sheet->out, "%d\"} %lu\n", codes[c], count);
+        else
+            fprintf(sheet->out, "other\"} %lu\n", count);
+    }
+}
+
 static void print_requests(const struct metrics *metrics, const struct sheet *sheet) {
-    head(sheet, "requests_total", "counter", "Requests answered, by operator and HTTP status");
+    sheet_head(sheet, "requests_total", "counter",
+               "Requests answered, by operator and HTTP status");
     for (int i = 0; i < label_count(metrics); i++)
-        for (int c = 0; c < CODES; c++) {
-            const uint64_t count = get(&metrics->series[i].codes[c]);
-            if (!count) continue;
-            fprintf(sheet->out, "burin_requests_total{op=\"%s\",code=\"", metrics->series[i].label);
-            if (codes[c])
-                fprintf(sheet->out, "%d\"} %lu\n", codes[c], count);
-            else
-                fprintf(sheet->out, "other\"} %lu\n", count);
-        }
+        print_codes(sheet, "requests_total{op", metrics->series[i].label, metrics->series[i].codes);
+}
+
+static void print_of_key(const struct sheet *sheet, const char *name, const char *help,
+                         const struct metrics *metrics, size_t offset, double per_unit) {
+    sheet_head(sheet, name, "counter", help);
+    for (int i = 0; i <= METRICS_KEYS_MAX; i++) {
+        const char *key = (const char *)&metrics->key_series[i];
+        const uint64_t count = get((const uint64_t *)(const void *)(key + offset));
+        if (count)
+            fprintf(sheet->out, "burin_%s{key=\"%s\"} %.15g\n", name, metrics->key_series[i].id,
+                    (double)count / per_unit);
+    }
+}
+
+/* Prints nothing if there are no keys. */
+static void print_keys(const struct metrics *metrics, const struct sheet *sheet) {
+    if (!__atomic_load_n(&metrics->keys, __ATOMIC_ACQUIRE)) return;
+    sheet_head(sheet, "key_requests_total", "counter", "Requests answered, by key and HTTP status");
+    for (int i = 0; i <= METRICS_KEYS_MAX; i++)
+        print_codes(sheet, "key_requests_total{key", metrics->key_series[i].id,
+                    metrics->key_series[i].codes);
+    print_of_key(sheet, "key_input_pixels_total", "Pixels of the images processed, by key", metrics,
+                 offsetof(struct key_series, pixels), 1);
+    print_of_key(sheet, "key_job_seconds_total",
+                 "Time of jobs from decode to encode, on a GPU or a core, by key", metrics,
+                 offsetof(struct key_series, nanoseconds), 1e9);
 }
 
 /* Prints nothing while a request writes it. */
@@ -240,25 +304,26 @@ static bool series_is_used(const struct series *series) {
 }
 
 static void print_durations(struct metrics *metrics, const struct sheet *sheet) {
-    head(sheet, "request_duration_seconds", "histogram",
-         "From a request's first line to its answer being ready");
+    sheet_head(sheet, "request_duration_seconds", "histogram",
+               "From a request's first line to its answer being ready");
     for (int i = 0; i < label_count(metrics); i++) {
         struct series *series = &metrics->series[i];
         if (series_is_used(series))
             print_histogram(sheet, "request_duration_seconds", "op", series->label,
                             &series->durations);
     }
-    head(sheet, "queue_wait_seconds", "histogram", "How long jobs waited for a worker");
+    sheet_head(sheet, "queue_wait_seconds", "histogram", "How long jobs waited for a worker");
     print_histogram(sheet, "queue_wait_seconds", NULL, NULL, &metrics->stages[STAGE_QUEUE]);
-    head(sheet, "stage_seconds", "histogram", "Time in each stage of the jobs of all operators");
+    sheet_head(sheet, "stage_seconds", "histogram",
+               "Time in each stage of the jobs of all operators");
     for (int s = 0; s < STAGE_COUNT; s++)
         print_histogram(sheet, "stage_seconds", "stage", stage_name((enum stage)s),
                         &metrics->stages[s]);
 }
 
 static void print_stages(const struct metrics *metrics, const struct sheet *sheet) {
-    head(sheet, "stage_duration_seconds", "summary",
-         "Time in each stage of the requests that were processed");
+    sheet_head(sheet, "stage_duration_seconds", "summary",
+               "Time in each stage of the requests that were processed");
     for (int i = 0; i < label_count(metrics); i++)
         for (int s = 0; get(&metrics->series[i].stage_count) && s < STAGE_COUNT; s++) {
             fprintf(sheet->out, "burin_stage_duration_seconds_sum{op=\"%s\",stage=\"%s\"} %.9f\n",
@@ -270,118 +335,12 @@ static void print_stages(const struct metrics *metrics, const struct sheet *shee
         }
 }
 
-/* Distinguishes a device's two workers. */
-static const char *role_label(const struct worker_facts *worker) {
-    return worker->operators ? ",role=\"operators\"" : "";
-}
-
-static void print_workers(const struct metrics_now *now, const struct sheet *sheet) {
-    head(sheet, "worker_up", "gauge", "1 if the worker is alive and its last self-test was right");
-    for (int i = 0; i < now->worker_count; i++)
-        fprintf(sheet->out, "burin_worker_up{device=\"%s\"%s} %d\n", now->workers[i].device,
-                role_label(&now->workers[i]), now->workers[i].healthy);
-    head(sheet, "jobs_in_progress", "gauge", "Jobs that a worker is executing");
-    for (int i = 0; i < now->worker_count; i++) {
-        const struct worker_facts *worker = &now->workers[i];
-        fprintf(sheet->out, "burin_jobs_in_progress{device=\"%s\"%s", worker->device,
-                role_label(worker));
-        if (!worker->cpu)
-            fprintf(sheet->out, ",gpu=\"%s\"", worker->device); /* to join with gpu_* */
-        fprintf(sheet->out, "} %d\n", worker->running);
-    }
-    head(sheet, "worker_restarts_total", "counter", "Workers that died and were started again");
-    for (int i = 0; i < now->worker_count; i++)
-        fprintf(sheet->out, "burin_worker_restarts_total{device=\"%s\"%s} %d\n",
-                now->workers[i].device, role_label(&now->workers[i]), now->workers[i].restarts);
-}
-
-/* Seconds of each worker, from fields of struct worker_statistics in ms. */
-static const struct time_row {
-    const char *name, *type, *help;
-    size_t offset;
-} time_rows[] = {
-    { "job_seconds_total", "counter", "Time in the worker of the jobs that it answered",
-      offsetof(struct worker_statistics, actual_ms) },
-    { "job_predicted_seconds_total", "counter", "Predicted time of those jobs",
-      offsetof(struct worker_statistics, predicted_ms) },
-    { "job_prediction_error_seconds_total", "counter",
-      "Errors of those predictions, too long or too short",
-      offsetof(struct worker_statistics, error_ms) },
-    { "worker_wait_seconds", "gauge", "Predicted time until the worker would begin one more job",
-      offsetof(struct worker_statistics, wait_ms) },
-};
-enum { TIME_ROWS = sizeof time_rows / sizeof *time_rows };
-
-static void print_time_row(const struct time_row *row, const struct metrics_now *now,
-                           const struct sheet *sheet) {
-    head(sheet, row->name, row->type, row->help);
-    for (int i = 0; i < now->worker_count; i++) {
-        const struct worker_facts *worker = &now->workers[i];
-        const char *times = (const char *)&worker->statistics;
-        fprintf(sheet->out, "burin_%s{device=\"%s\"%s} %.9g\n", row->name, worker->device,
-                role_label(worker), *(const double *)(times + row->offset) / 1000);
-    }
-}
-
-/* Gauges under the names that GPU dashboards expect; none without a GPU. */
-static void print_gpus(const struct metrics_now *now, const struct sheet *sheet) {
-    bool any = false;
-    for (int i = 0; i < now->worker_count; i++) any |= !now->workers[i].cpu;
-    if (!any) return;
-    head(sheet, "gpu_up", "gauge", "1 if the GPU's worker_up is 1");
-    for (int i = 0; i < now->worker_count; i++)
-        if (!now->workers[i].cpu && !now->workers[i].operators)
-            fprintf(sheet->out, "burin_gpu_up{gpu=\"%s\"} %d\n", now->workers[i].device,
-                    now->workers[i].healthy);
-    head(sheet, "workers", "gauge", "Worker processes of the GPU, healthy or not");
-    for (int i = 0; i < now->worker_count; i++)
-        if (!now->workers[i].cpu)
-            fprintf(sheet->out, "burin_workers{gpu=\"%s\"%s} %d\n", now->workers[i].device,
-                    role_label(&now->workers[i]), now->workers[i].alive);
-}
-
-/* Readings that workers take of their GPUs. A row without a type continues the name before it. */
-#define AS_READ "; read every self_test_ms, left out where it is not known or three times as old"
-static const struct gauge_row {
-    const char *name, *type, *help;
-    enum gauge gauge;
-    double per_unit; /* divides the gauge into the printed unit */
-    const char *label;
-} gauge_rows[] = {
-    { "gpu_utilization_ratio", "gauge",
-      "Part of the driver's last sample period, 1/6 to 1 s, in which a kernel ran" AS_READ,
-      GAUGE_UTILIZATION, 100, "" },
-    { "gpu_memory_used_bytes", "gauge", "Memory of the GPU in use, by all processes" AS_READ,
-      GAUGE_MEMORY_USED, 1, "" },
-    { "gpu_memory_total_bytes", "gauge", "Memory of the GPU" AS_READ, GAUGE_MEMORY_TOTAL, 1, "" },
-    { "gpu_energy_joules_total", "counter",
-      "Energy taken by the GPU since its driver was loaded" AS_READ, GAUGE_ENERGY, 1000, "" },
-    { "pinned_pool_bytes", "gauge",
-      "Page-locked memory: used by lanes that execute a batch, free in lanes that wait" AS_READ,
-      GAUGE_PINNED_USED, 1, ",state=\"used\"" },
-    { "pinned_pool_bytes", NULL, NULL, GAUGE_PINNED_FREE, 1, ",state=\"free\"" },
-};
-enum { GAUGE_ROWS = sizeof gauge_rows / sizeof *gauge_rows };
-
-static void print_gauge_row(const struct gauge_row *row, const struct metrics_now *now,
-                            const struct sheet *sheet) {
-    bool headed = !row->type;
-    for (int i = 0; i < now->worker_count; i++) {
-        const struct worker_facts *worker = &now->workers[i];
-        if (!gauges_has(&worker->gauges, row->gauge)) continue;
-        if (!headed) head(sheet, row->name, row->type, row->help);
-        headed = true;
-        fprintf(sheet->out, "burin_%s{gpu=\"%s\"%s} %.15g\n", row->name, worker->device, row->label,
-                (double)worker->gauges.values[row->gauge] / row->per_unit);
-    }
-}
-
 static void print_connections(const struct deadline_counts *connections,
                               const struct sheet *sheet) {
-    head(sheet, "connections", "gauge", "Connections at present");
+    sheet_head(sheet, "connections", "gauge", "Connections at present");
     fprintf(sheet->out, "burin_connections %d\n", connections->connections);
-    head(sheet, "connections_ended_total", "counter",
-         "Connections ended by a deadline, or whose client disconnected before its answer");
+    sheet_head(sheet, "connections_ended_total", "counter",
+               "Connections ended by a deadline, or whose client disconnected before its answer");
     for (int r = 0; r < END_REASONS; r++)
         fprintf(sheet->out, "burin_connections_ended_total{reason=\"%s\"} %lu\n",
                 deadline_thread_reason_name((enum end_reason)r), connections->by_reason[r]);
@@ -396,8 +355,9 @@ static void print_codec(const struct metrics *metrics, const struct sheet *sheet
         const uint64_t count = get(&metrics->codec[stage][place]);
         if (place == CODEC_NOBODY || !count) continue;
         if (!headed)
-            head(sheet, "codec_images_total", "counter",
-                 "Images of a GPU's jobs, by who decoded and encoded them, and why the cores did");
+            sheet_head(
+                sheet, "codec_images_total", "counter",
+                "Images of a GPU's jobs, by who decoded and encoded them, and why the cores did");
         headed = true;
         fprintf(sheet->out, "burin_codec_images_total{stage=\"%s\",by=\"%s\",reason=\"%s\"} %lu\n",
                 stages[stage], place == CODEC_DEVICE ? "gpu" : "cores", codec_reasons[place],
@@ -407,28 +367,27 @@ static void print_codec(const struct metrics *metrics, const struct sheet *sheet
 
 static void print_gauge(const struct sheet *sheet, const char *name, const char *help,
                         int64_t value) {
-    head(sheet, name, "gauge", help);
+    sheet_head(sheet, name, "gauge", help);
     fprintf(sheet->out, "burin_%s %ld\n", name, value);
 }
 
 void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE *out) {
     const struct sheet text = { out, now->open_metrics }, *sheet = &text;
     print_requests(metrics, sheet);
+    print_keys(metrics, sheet);
     print_durations(metrics, sheet);
     print_stages(metrics, sheet);
-    head(sheet, "rejected_total", "counter",
-         "Requests refused: no room for them or their answers, a stopping daemon, malformed HTTP, "
-         "more time than is allowed");
+    sheet_head(
+        sheet, "rejected_total", "counter",
+        "Requests refused: no room for them or their answers, a stopping daemon, malformed HTTP, "
+        "more time than is allowed");
     for (int r = 0; r < REJECTIONS; r++)
         fprintf(sheet->out, "burin_rejected_total{reason=\"%s\"} %lu\n", reasons[r],
                 get(&metrics->rejected[r]));
-    head(sheet, "input_pixels_total", "counter", "Pixels of the images that were processed");
+    sheet_head(sheet, "input_pixels_total", "counter", "Pixels of the images that were processed");
     fprintf(sheet->out, "burin_input_pixels_total %lu\n", get(&metrics->pixels));
     print_codec(metrics, sheet);
-    print_workers(now, sheet);
-    for (int r = 0; r < TIME_ROWS; r++) print_time_row(&time_rows[r], now, sheet);
-    print_gpus(now, sheet);
-    for (int r = 0; r < GAUGE_ROWS; r++) print_gauge_row(&gauge_rows[r], now, sheet);
+    metrics_print_workers(now, sheet);
     print_gauge(sheet, "queue_depth", "Jobs that wait for a worker", now->queued);
     print_gauge(sheet, "queue_clients", "Clients whose jobs wait for a worker", now->clients);
     print_gauge(sheet, "requests_in_progress", "Requests in progress", now->exchanges);
@@ -444,10 +403,10 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
                 "Bytes of slots with a finished answer, its upload included, until it is sent",
                 now->answer_bytes_held);
     print_connections(&now->connections, sheet);
-    head(sheet, "log_lines_dropped_total", "counter",
-         "Lines of the log that were lost because stderr was not read in time");
+    sheet_head(sheet, "log_lines_dropped_total", "counter",
+               "Lines of the log that were lost because stderr was not read in time");
     fprintf(sheet->out, "burin_log_lines_dropped_total %lu\n", now->log_lines_dropped);
-    head(sheet, "build_info", "gauge", "The running version");
+    sheet_head(sheet, "build_info", "gauge", "The running version");
     fprintf(sheet->out, "burin_build_info{version=\"%s\"} 1\n", now->version);
     if (sheet->open) fputs("# EOF\n", out);
 }

@@ -6,8 +6,8 @@
  * Used by:  http/ (requests and refusals), http/handle_status.c (GET /metrics).
  * Owns:     its counters.
  * Fails:    metrics_create returns NULL without memory.
- * Threads:  any; counters are atomic and never wait for each other. metrics_add_operators: the main
- *           thread.
+ * Threads:  any; counters are atomic and never wait for each other. metrics_add_operators,
+ *           metrics_add_key: the main thread.
  * Limits:   OP_SET_ADDED_MAX names of users' operators, from start to end; further ones are counted
  *           as "other".
  */
@@ -37,6 +37,14 @@ void metrics_add_operators(struct metrics *metrics, const struct op_set *ops);
 void metrics_request(struct metrics *metrics, const struct trace *trace, const char *label,
                      int http_status, double total_ms, const struct timing *timing,
                      uint64_t pixels);
+
+/* Counts requests with the key ID from now on, for METRICS_KEYS_MAX keys; others count together. */
+enum { METRICS_KEYS_MAX = 256 };
+void metrics_add_key(struct metrics *metrics, const char *id);
+
+/* Counts a request, which metrics_request counts too, for the key ID that it had. */
+void metrics_request_of_key(struct metrics *metrics, const char *id, int http_status,
+                            const struct timing *timing, uint64_t pixels);
 
 /* Counts an image of a worker whose device has a codec, by what decoded or encoded it, an enum
  * codec_place. Other numbers and CODEC_NOBODY are not counted. */

@@ -53,7 +53,8 @@
     "'type':'string','contentMediaType':'application/octet-stream'}"
 
 static const char openapi_info[] =
-    "'openapi':'3.1.0','servers':[{'url':'/'}],'security':[],'tags':["
+    "'openapi':'3.1.0','servers':[{'url':'/'}],"
+    "'security':[{},{'token':[]},{'signature':[]}],'tags':["
     "{'name':'operators','description':'An image in, an image or numbers out'},"
     "{'name':'imaginary','description':'Operations as clients of imaginary call them, with its "
     "supported parameters; under /imaginary all names have their meaning in imaginary'},"

@@ -4,8 +4,8 @@
  * How it works. Only the main thread receives signals. A first SIGTERM or SIGINT ends the process
  * while operators are checked, ends the wait for the first worker, or later begins the drain. A
  * service manager that started the daemon is sent its state (systemd.h). On SIGHUP the main thread,
- * on which no request waits, reads the configuration and operators_dir again; another SIGHUP
- * meanwhile repeats that. When the launcher has ended, no worker can be replaced: the daemon
+ * on which no request waits, reads the configuration, keys_file and operators_dir again; another
+ * SIGHUP meanwhile repeats that. When the launcher has ended, no worker can be replaced: the daemon
  * drains and exits with 1, so that its service manager restarts it.
  *
  * The sandbox closes in three steps: the launcher is forked before any limit; files and privileges
@@ -16,8 +16,10 @@
 #include "pipeline/codec.h"
 #include "pipeline/timing.h"
 #include "pipeline/utf8.h"
+#include "server/access/key_file.h"
 #include "server/cli/command.h"
 #include "server/descriptors.h"
+#include "server/generation.h"
 #include "server/http/front.h"
 #include "server/log/log.h"
 #include "server/process/launcher.h"
@@ -26,6 +28,7 @@
 #include "server/systemd.h"
 #include "server/user_operators.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -37,6 +40,9 @@
 /* START_MS: the longest wait for the first worker before the address is printed. SPARE_MS: extra
  * time that the service manager allows for a step on a busy machine. */
 enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000, FOREVER = -1 };
+
+/* The bytes of a path that each message has room for. */
+enum { SHOWN_PATH_MIN = 80 };
 
 static volatile sig_atomic_t loading;      /* operators are checked; there is no thread yet */
 static volatile sig_atomic_t signals_seen; /* SIGTERM and SIGINT */
@@ -85,9 +91,9 @@ static void usage(FILE *out) {
           "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
           "environment, or in the file; in this order, the first wins. `burin config`\n"
           "shows the values in force.\n\n"
-          "SIGHUP reads the files of operators_dir again, and of the file the keys that\n"
-          "server/README.md lists. SIGTERM and Ctrl-C finish the accepted requests; a\n"
-          "second one ends at once.\n\n",
+          "SIGHUP reads keys_file and the files of operators_dir again, and of the file the\n"
+          "keys that server/README.md lists. SIGTERM and Ctrl-C finish the accepted\n"
+          "requests; a second one ends at once.\n\n",
           out);
     reference_help(out);
 }
@@ -172,7 +178,7 @@ static void wait_ready(struct service *service, const sigset_t *mask) {
         log_event(LOG_ERROR, "no_worker", "no worker is ready yet; GET /readyz shows why");
 }
 
-/* ---- reading the configuration and operators_dir again */
+/* ---- reading the configuration, keys_file and operators_dir again */
 
 static void notify_serving(const struct service *service, const char *reason) {
     char why[sizeof(struct failure)];
@@ -208,27 +214,51 @@ static enum status read_config(struct service *service, struct config *config, j
     return STATUS_OK;
 }
 
-/* Appends the sentence of a failure. */
-static void add_error(json_t *errors, struct failure *failure) {
-    utf8_clean(failure->message);
-    if (failure->status) json_array_append_new(errors, json_string(failure->message));
+/* One reading of everything: what failed, zeroed for what did not. */
+struct outcome {
+    struct failure config, keys, operators;
+    json_t *restart;  /* the keys that a restart would change */
+    json_t *problems; /* of operators' files */
+};
+
+/* Appends the sentence of a failure, with the name alone of the file or folder at PATH: GET /readyz
+ * may be open to all. */
+static void add_error(json_t *errors, const struct failure *failure, const char *path) {
+    char text[sizeof failure->message + NAME_MAX];
+    const char *message = failure->message, *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const size_t least = strnlen(path, SHOWN_PATH_MIN);
+    const char *at = least ? memmem(message, strlen(message), path, least) : NULL;
+    size_t length = 0;
+    if (!failure->status) return;
+    while (at && path[length] && at[length] == path[length]) length++;
+    snprintf(text, sizeof text, "%.*s%s%s", at ? (int)(at - message) : 0, message, at ? name : "",
+             at ? at + length : message);
+    utf8_clean(text);
+    json_array_append_new(errors, json_string(text));
 }
 
-/* CONFIG, OPERATORS: the failures, or zeroed. Takes over RESTART and PROBLEMS. */
-static void report(struct front *front, struct failure *config, struct failure *operators,
-                   json_t *restart, json_t *problems) {
+/* Takes over the lists of OUTCOME. */
+static void report(struct front *front, const struct config *config,
+                   const struct outcome *outcome) {
     static int generation; /* readings that were right */
     char at[48];
     json_t *errors = json_array();
     log_time(at, sizeof at);
-    add_error(errors, config);
-    add_error(errors, operators);
-    const bool good = !config->status && !operators->status;
+    add_error(errors, &outcome->config, config_file());
+    add_error(errors, &outcome->keys, config->keys_file);
+    add_error(errors, &outcome->operators, config->operators_dir);
+    const bool good = !json_array_size(errors);
     generation += good;
     front_set_outcome(front,
                       json_pack("{s:i, s:s, s:b, s:o, s:o}", "generation", generation, "at", at,
-                                "ok", good, "errors", errors, "restart_needed_for", restart),
-                      problems);
+                                "ok", good, "errors", errors, "restart_needed_for",
+                                outcome->restart),
+                      outcome->problems);
+}
+
+static void log_failed(const char *what, const struct failure *failure) {
+    if (failure->status) log_event(LOG_ERROR, "reload_failed", "%s: %s", what, failure->message);
 }
 
 static void log_reloaded(const json_t *restart) {
@@ -241,23 +271,27 @@ static void log_reloaded(const json_t *restart) {
 
 /* The service manager expects RELOADING=1 with a time that is not before that of its signal. */
 static void reload(struct service *service, struct config *config) {
-    struct failure failure = { 0 }, operators = { 0 };
-    json_t *restart = json_array();
-    json_t *problems = json_array();
-    const struct user_operators_watch watch = { stopping, say_checking, service, problems };
+    struct outcome outcome = { .restart = json_array(), .problems = json_array() };
+    const struct user_operators_watch watch = { stopping, say_checking, service, outcome.problems };
+    struct front *front = service->front;
     service->then_ms = 2 * config->processing_ms + config->worker_start_ms; /* see front_reload */
     reload_wanted = 0;
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
-    if (read_config(service, config, restart, &failure))
-        log_event(LOG_ERROR, "reload_failed", "all keys stay as they were: %s", failure.message);
-    else
-        log_reloaded(restart);
-    if (*config->operators_dir && !front_reload(service->front, &watch, &operators))
-        log_event(LOG_ERROR, "reload_failed", "operators_dir: all operators stay as they were: %s",
-                  operators.message);
-    report(service->front, &failure, &operators, restart, problems);
-    notify_serving(service, failure.status ? failure.message : operators.message);
+    if (!read_config(service, config, outcome.restart, &outcome.config))
+        log_reloaded(outcome.restart);
+    log_failed("the configuration stays as it was", &outcome.config);
+    /* Keys first: a key that is taken back should not wait for a compiler. But a preset may need an
+     * operator that is new. */
+    const bool late = *config->keys_file && !front_reload_keys(front, &outcome.keys);
+    if (*config->operators_dir) front_reload(front, &watch, &outcome.operators);
+    log_failed("operators_dir: all operators stay as they were", &outcome.operators);
+    if (late) front_reload_keys(front, &outcome.keys);
+    log_failed("keys_file: all keys stay as they were", &outcome.keys);
+    report(front, config, &outcome);
+    notify_serving(service, outcome.config.status ? outcome.config.message
+                            : outcome.keys.status ? outcome.keys.message
+                                                  : outcome.operators.message);
 }
 
 static void stop(struct service *service, const struct config *config) {
@@ -350,6 +384,13 @@ static int serve(struct config *config) {
         json_decref(problems);
         return signals_seen ? 0 : complain(&failure);
     }
+    struct key_table *keys = NULL;
+    if (*config->keys_file &&
+        !(keys = key_file_read(config->keys_file, &operators->ops, &failure))) {
+        json_decref(problems);
+        generation_release(operators);
+        return complain(&failure);
+    }
     const sigset_t before = block_signals();
     loading = false;
     codec_open_libraries();                     /* while files can be opened */
@@ -358,13 +399,14 @@ static int serve(struct config *config) {
     /* The time to count the GPUs, and then to start their workers. */
     say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
     service.front =
-        front_create(config, service.systemd.sockets, operators, stop_is_wanted, &failure);
+        front_create(config, service.systemd.sockets, operators, keys, stop_is_wanted, &failure);
     if (!service.front) {
         json_decref(problems);
         log_stop();
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
     }
-    report(service.front, &failure, &(struct failure){ 0 }, json_array(), problems);
+    report(service.front, config,
+           &(struct outcome){ .restart = json_array(), .problems = problems });
     launcher_narrow();
     sandbox_filter(SANDBOX_FRONT, config, launcher_pid());
     wait_ready(&service, &before);

@@ -73,12 +73,16 @@ static bool is_plain(const struct op_set *ops, const char *operation, const json
 
 struct address {
     struct json_writer *query;
+    const struct grant *grant;
     const struct op_set *ops;
     const char *operation;
 };
 
-/* Whether the value of NAME holds no secret, even by a client's mistake. */
+/* Whether the value of NAME holds no secret, even by a client's mistake. Of what belongs to a
+ * signature the limits are shown; `key` may be a token in the wrong place. */
 static bool is_shown(const struct address *address, const char *name, const char *value) {
+    if (grant_owns(address->grant, name))
+        return !strstr(" key once signature ", name) && !has_arguments(value);
     if (!is_known(address->ops, address->operation, name)) return false;
     if (!settings_names_operators(name)) return !has_arguments(value);
     char why[PARAM_SHOWN_MAX];
@@ -128,7 +132,7 @@ static void add_address(struct json_writer *line, const struct exchange *exchang
     add_text(line, "path", memory, sizeof memory);
     struct json_writer query = json_writer_in(memory, SHOWN_QUERY);
     struct generation *operators = generations_hold(&exchange->front->service.generations);
-    struct address address = { &query, &operators->ops,
+    struct address address = { &query, &exchange->request.grant, &operators->ops,
                                exchange->path && *exchange->path ? route_name(exchange->path)
                                                                  : "" };
     MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, add_argument, &address);
@@ -171,6 +175,7 @@ void access_log_write(const struct exchange *exchange, double total_ms) {
     json_writer_key_string(&line, "trace_id", request->trace.id);
     json_writer_key_string(&line, "span_id", request->trace.span);
     json_writer_key_string(&line, "client", client);
+    add_text(&line, "key", request->grant.key, KEY_ID_MAX);
     add_text(&line, "agent", connection_header(exchange->library, MHD_HTTP_HEADER_USER_AGENT),
              SHOWN_AGENT);
     add_text(&line, "method", exchange->method, SHOWN_METHOD);

@@ -8,9 +8,9 @@
 
 /* Headers of answers that pages cannot read without permission. */
 static const char exposed[] =
-    "Accept-Encoding, Allow, ETag, Retry-After, Server-Timing, X-Burin-Device, X-Burin-Timing, "
-    "X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, X-Result-Width, "
-    "traceparent, tracestate";
+    "Accept-Encoding, Allow, ETag, Retry-After, Server-Timing, WWW-Authenticate, X-Burin-Device, "
+    "X-Burin-Timing, X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, "
+    "X-Result-Width, traceparent, tracestate";
 
 /* The asterisk means all but Authorization; old browsers take it for a name. */
 static const char allowed_headers[] =
@@ -21,11 +21,8 @@ static bool is_on(const struct exchange *exchange) {
     return front_origins(exchange->front)[0] && !exchange->listener->admin;
 }
 
-/* NULL: the request has none, or several. */
 static const char *origin_of(const struct exchange *exchange) {
-    struct header_lines lines;
-    connection_header_lines(exchange->library, MHD_HTTP_HEADER_ORIGIN, &lines);
-    return lines.count == 1 ? lines.values[0] : NULL;
+    return connection_only_header(exchange->library, MHD_HTTP_HEADER_ORIGIN);
 }
 
 /* NULL: none. The request's own text is sent back only if it equals a configured origin. */

@@ -10,6 +10,7 @@
 #define BURIN_FRONT_STATE_H
 
 #include "config/networks.h"
+#include "server/access/key_table.h"
 #include "server/http/engine/eviction.h"
 #include "server/http/engine/listen_socket.h"
 #include "server/http/engine/listener.h"
@@ -23,8 +24,9 @@
 struct front_listener {
     struct front *front;
     struct listener *listener;
-    int pipe[2]; /* on which finished jobs come back; -1: the admin listener has none */
-    bool admin;  /* serves only probes and metrics */
+    int pipe[2];           /* on which finished jobs come back; -1: the admin listener has none */
+    bool admin;            /* serves only probes and metrics */
+    struct hasher *hasher; /* for keys; NULL: none are asked for */
     struct queue_seen queue_seen;
     int64_t looked_ns; /* last look for completions that the pipe has lost */
 };
@@ -47,6 +49,8 @@ struct origins {
 struct front {
     struct service service;
     struct networks trusted_proxies; /* of the key `trusted_proxies` */
+    struct key_tables keys;          /* of the key `keys_file` */
+    struct once *once;               /* NULL: no keys are asked for */
     struct deadline_thread *deadlines;
     struct lingering_close *lingering;
     struct connection_limits limits;
@@ -75,5 +79,8 @@ struct front {
                                    does not wait for them */
     bool last_requests;         /* each answer ends its connection */
 };
+
+/* Counts requests for KEYS by their ids, and logs what of their limits is not applied. */
+void front_show_keys(struct front *front, const struct key_table *keys);
 
 #endif

@@ -10,13 +10,15 @@
 
 static int status_code(enum status status) {
     static const int codes[STATUS_COUNT] = {
-        [STATUS_OK] = 200,           [STATUS_BAD_PARAM] = 400,
-        [STATUS_BAD_REQUEST] = 400,  [STATUS_BODY_TOO_LARGE] = 413,
-        [STATUS_NOT_AN_IMAGE] = 415, [STATUS_CORRUPT] = 422,
-        [STATUS_TOO_LARGE] = 422,    [STATUS_MISMATCH] = 422,
-        [STATUS_BUSY] = 503,         [STATUS_DEADLINE] = 504,
-        [STATUS_CANCELLED] = 499,    [STATUS_NO_MEMORY] = 503,
-        [STATUS_DEVICE] = 500,       [STATUS_INTERNAL] = 500,
+        [STATUS_OK] = 200,          [STATUS_BAD_PARAM] = 400,
+        [STATUS_BAD_REQUEST] = 400, [STATUS_BODY_TOO_LARGE] = 413,
+        [STATUS_NO_KEY] = 401,      [STATUS_FORBIDDEN] = 403,
+        [STATUS_EXPIRED] = 410,     [STATUS_NOT_AN_IMAGE] = 415,
+        [STATUS_CORRUPT] = 422,     [STATUS_TOO_LARGE] = 422,
+        [STATUS_MISMATCH] = 422,    [STATUS_BUSY] = 503,
+        [STATUS_DEADLINE] = 504,    [STATUS_CANCELLED] = 499,
+        [STATUS_NO_MEMORY] = 503,   [STATUS_DEVICE] = 500,
+        [STATUS_INTERNAL] = 500,
     };
     return codes[status];
 }
@@ -50,22 +52,24 @@ static void escape(const char *message, char *out) {
     *out = '\0';
 }
 
-/* Returns the length. */
+/* KEY: the id of the key that was proved, or "". Returns the length. */
 static size_t print_body(const struct failure *failure, int http_status, const char *id,
-                         const struct trace *trace, char out[BODY_MAX]) {
+                         const struct trace *trace, const char *key, char out[BODY_MAX]) {
     char message[2 * sizeof failure->message];
     escape(failure->message, message);
     return (size_t)snprintf(
         out, BODY_MAX,
         "{\"type\": \"about:blank\", \"title\": \"%s\", \"status\": %d, \"detail\": \"%s\", "
-        "\"message\": \"%s\", \"code\": \"%s\", \"request_id\": \"%s\", \"trace_id\": \"%s\"}",
+        "\"message\": \"%s\", \"code\": \"%s\", \"request_id\": \"%s\", "
+        "\"trace_id\": \"%s\"%s%s%s}",
         MHD_get_reason_phrase_for((unsigned)http_status), http_status, message, message,
-        problem_code(failure, http_status), id, trace->id);
+        problem_code(failure, http_status), id, trace->id, *key ? ", \"key\": \"" : "", key,
+        *key ? "\"" : "");
 }
 
 /* ---- the headers that only some problems have */
 
-enum { FIELDS_MAX = 3, VALUE_MAX = 32 };
+enum { FIELDS_MAX = 3, VALUE_MAX = 64 };
 
 struct field {
     const char *name;
@@ -84,6 +88,13 @@ static int extra_fields(const struct exchange *exchange, int http_status,
     if (http_status == MHD_HTTP_METHOD_NOT_ALLOWED && exchange->allow) {
         fields[count].name = MHD_HTTP_HEADER_ALLOW;
         snprintf(fields[count++].value, VALUE_MAX, "%s", exchange->allow);
+    }
+    if (http_status == MHD_HTTP_UNAUTHORIZED) {
+        const bool has_token =
+            connection_header(exchange->library, MHD_HTTP_HEADER_AUTHORIZATION) != NULL;
+        fields[count].name = MHD_HTTP_HEADER_WWW_AUTHENTICATE;
+        snprintf(fields[count++].value, VALUE_MAX, "Bearer realm=\"burin\"%s",
+                 has_token ? ", error=\"invalid_token\"" : "");
     }
     /* Distinguishes a Content-Encoding from an image of a type that is not read (RFC 9110,
      * 12.5.3). */
@@ -107,7 +118,7 @@ struct reply problem_reply(const struct exchange *exchange) {
     char body[BODY_MAX];
     struct reply reply = { .http_status = http_status };
     reply.bytes = print_body(&exchange->failure, http_status, exchange->request.id,
-                             &exchange->request.trace, body);
+                             &exchange->request.trace, exchange->request.grant.key, body);
     reply.response = MHD_create_response_from_buffer(reply.bytes, body, MHD_RESPMEM_MUST_COPY);
     if (!reply.response) return reply;
     MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONTENT_TYPE,
@@ -131,8 +142,8 @@ void problem_add_field(struct problem *problem, const char *name, const char *va
 
 size_t problem_print(const struct problem *problem, char *out, size_t size) {
     char body[BODY_MAX], parent[TRACE_PARENT_MAX];
-    const size_t body_length =
-        print_body(problem->failure, problem->http_status, problem->id, problem->trace, body);
+    const size_t body_length = print_body(problem->failure, problem->http_status, problem->id,
+                                          problem->trace, problem->key ? problem->key : "", body);
     trace_print_parent(problem->trace, parent);
     const int length =
         snprintf(out, size,
@@ -152,6 +163,7 @@ size_t problem_on_socket(const struct exchange *exchange) {
                                .failure = &exchange->failure,
                                .id = exchange->request.id,
                                .trace = &exchange->request.trace,
+                               .key = exchange->request.grant.key,
                                .closes = true,
                                .head_only = strcmp(exchange->method, MHD_HTTP_METHOD_HEAD) == 0 };
     struct field fields[FIELDS_MAX];

@@ -29,7 +29,8 @@ size_t problem_on_socket(const struct exchange *exchange);
 struct problem {
     int http_status;
     const struct failure *failure;
-    const char *id; /* of the request */
+    const char *id;  /* of the request */
+    const char *key; /* the id of its key; NULL or "": none */
     const struct trace *trace;
     bool closes;    /* it ends its connection */
     bool head_only; /* the answer to HEAD: a body would be read as the next answer */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Changes while the daemon serves. front_reload reads operators_dir again.
+/* Changes while the daemon serves. front_reload reads operators_dir again, front_reload_keys
+ * keys_file.
  *
  * How it works. The next generation is made from the folder, its workers start beside the present
  * ones, and when they are healthy it replaces the present generation. No request waits for a worker
@@ -7,6 +8,7 @@
  * the last request that holds their generation is answered. I/O threads and the supervisor's wait
  * only for two locks: one is held for microseconds, the supervisor's while a process starts on each
  * device, about a millisecond each. */
+#include "server/access/key_file.h"
 #include "server/http/front.h"
 #include "server/http/front_state.h"
 #include "server/log/log.h"
@@ -97,6 +99,25 @@ bool front_reload(struct front *front, const struct user_operators_watch *watch,
     return next && (same || !put_in_force(front, next, watch->interrupted, failure));
 }
 
+/* ---- keys */
+
+void front_show_keys(struct front *front, const struct key_table *keys) {
+    key_table_warn(keys);
+    for (int i = 0; i < keys->key_count; i++)
+        metrics_add_key(front->service.metrics, keys->keys[i].id);
+}
+
+bool front_reload_keys(struct front *front, struct failure *failure) {
+    struct generation *now = generations_hold(&front->service.generations);
+    struct key_table *next = key_file_read(front->service.config->keys_file, &now->ops, failure);
+    generation_release(now);
+    if (!next) return false;
+    front_show_keys(front, next);
+    log_event(LOG_INFO, "keys_loaded", "keys_file was read again: %d key%s in force",
+              next->key_count, next->key_count == 1 ? "" : "s");
+    key_tables_replace(&front->keys, next);
+    return true;
+}
 /* ---- what all requests see */
 
 bool front_set_origins(struct front *front, const char *list) {

@@ -8,6 +8,7 @@
  * middle of a body. */
 #include "server/http/request_flow.h"
 
+#include "server/http/access.h"
 #include "server/http/access_log.h"
 #include "server/http/cors.h"
 #include "server/http/problem.h"
@@ -117,7 +118,7 @@ static enum status check_head(struct exchange *exchange, struct failure *failure
 }
 
 struct query {
-    struct settings *settings;
+    struct exchange *exchange;
     struct failure *failure;
     enum status status;
 };
@@ -127,13 +128,16 @@ static enum MHD_Result set_argument(void *context, enum MHD_ValueKind kind, cons
     (void)kind;
     struct query *query = context;
     if (!*name && (!value || !*value)) return MHD_YES; /* nothing between two & */
-    query->status = settings_set(query->settings, name, value ? value : "", query->failure);
+    if (!value) value = "";
+    if (access_takes(query->exchange, name, value, &query->status, query->failure))
+        query->status =
+            settings_set(&query->exchange->request.settings, name, value, query->failure);
     return query->status ? MHD_NO : MHD_YES;
 }
 
 /* Reads the query into the settings, up to the first argument that is refused. */
 static enum status read_query(struct exchange *exchange, struct failure *failure) {
-    struct query query = { &exchange->request.settings, failure, STATUS_OK };
+    struct query query = { exchange, failure, STATUS_OK };
     MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, set_argument, &query);
     return query.status;
 }
@@ -160,15 +164,12 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
     /* Without a form there are no more settings: what they lack is known before the body comes. */
     if (!status && exchange->route->submit && !exchange->request.upload.multipart)
         status = settings_complete(&exchange->request.settings, failure);
-    return status;
+    return status ? status : access_enter(exchange, failure);
 }
 
 static enum status find_work(struct exchange *exchange, const char *path, struct failure *failure) {
-    exchange->path = path;
-    exchange->route = cors_preflight(exchange);
-    if (exchange->route) return STATUS_OK;
     const struct route_match match =
-        route_find(&exchange->request.generation->ops, exchange->method, path,
+        route_find(&exchange->request.generation->ops, exchange->keys, exchange->method, path,
                    exchange->listener->admin, failure);
     exchange->route = match.route;
     exchange->http_status = match.http_status;
@@ -176,7 +177,20 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
     if (!match.route) return failure->status;
     if (!match.route->begin) return STATUS_OK;
     snprintf(exchange->request.label, sizeof exchange->request.label, "%.47s", route_name(path));
+    if (exchange->keys && access_check(exchange, failure)) return failure->status;
     return begin_work(exchange, failure);
+}
+
+static enum status find_route(struct exchange *exchange, const char *path,
+                              struct failure *failure) {
+    exchange->path = path;
+    exchange->route = cors_preflight(exchange);
+    if (exchange->route) return STATUS_OK;
+    exchange->keys = key_tables_hold(&exchange->front->keys);
+    const enum status status = find_work(exchange, path, failure);
+    key_table_release(exchange->keys);
+    exchange->keys = NULL;
+    return status;
 }
 
 /* The body has not come yet. An answer queued now would end the connection, unless there is no
@@ -187,7 +201,7 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
         refuse(exchange, &failure);
         return send_problem(exchange);
     }
-    if (find_work(exchange, path, &failure)) refuse(exchange, &failure);
+    if (find_route(exchange, path, &failure)) refuse(exchange, &failure);
     request_release_unplanned(&exchange->request);
     exchange->state = EXCHANGE_BODY;
     const struct request_facts *facts = &exchange->facts;
@@ -308,6 +322,7 @@ static enum MHD_Result end_body(struct exchange *exchange) {
         status = route->submit(exchange, &failure);
         if (!status) return wait_for_job(exchange);
     } else if (!status) {
+        access_spend(exchange);
         request_hold_operators(&exchange->request);
         status = route->answer(exchange, &reply, &failure);
     }
@@ -325,8 +340,11 @@ void request_flow_jobs_completed(void *context, int pipe) {
 
 static enum MHD_Result answer_job(struct exchange *exchange) {
     deadline_enter_write(exchange->connection->deadline, 0);
-    struct failure failure = request_job(&exchange->request)->failure;
+    const struct job *job = request_job(&exchange->request);
+    struct failure failure = job->failure;
     struct reply reply = { 0 };
+    /* Else the job left the queue without having run. */
+    if (failure.status != STATUS_BUSY || job->lost_runs) access_spend(exchange);
     if (failure.status == STATUS_BUSY) request_count_refusal(&exchange->request, failure.status);
     if (!failure.status && !reply_job(exchange, &reply, &failure))
         return send_reply(exchange, reply);
@@ -350,7 +368,12 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
         metrics_request(front->service.metrics, &exchange->request.trace, exchange->request.label,
                         exchange->http_status, total_ms,
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
+    if (exchange->request.grant.key[0])
+        metrics_request_of_key(front->service.metrics, exchange->request.grant.key,
+                               exchange->http_status,
+                               exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     access_log_write(exchange, total_ms);
+    access_leave(exchange);
     upload_release(&exchange->request);
     request_release_operators(&exchange->request);
     settings_release(&exchange->request.settings);

@@ -16,6 +16,7 @@
 #ifndef BURIN_REQUEST_H
 #define BURIN_REQUEST_H
 
+#include "server/access/grant.h"
 #include "server/request/negotiation.h"
 #include "server/request/service.h"
 #include "server/request/settings.h"
@@ -30,7 +31,8 @@ struct request {
     struct generation *generation; /* its operators, while steps may still be planned; else NULL */
     char id[REQUEST_ID_MAX];
     struct trace trace;
-    char label[48]; /* the operator, "pipeline", "info"...: for metrics and logs */
+    char label[48];     /* the operator, "pipeline", "info"...: for metrics and logs */
+    struct grant grant; /* what its key allows */
     struct settings settings;
     struct negotiation accept; /* what its client accepts; set before request_submit */
     enum answer answer;        /* the form of the result; set by request_submit */
@@ -64,8 +66,13 @@ struct work;
 enum status request_check_aux(struct request *request, const struct work *work,
                               struct failure *failure);
 
-/* The configured limits of an image's header. */
+/* The limits of an image's header. */
 struct probe_limits request_limits(const struct request *request);
+
+/* Reads the header of the main image, which must be of a type that the grant allows. Fails as
+ * probe_image does. */
+enum status request_probe(const struct request *request, struct probe *probe,
+                          struct failure *failure);
 
 /* Counts a job that was refused or returned with STATUS, if for lack of room or time. */
 void request_count_refusal(const struct request *request, enum status status);

@@ -2,7 +2,7 @@
 /* Values come from four sources with a fixed precedence; each source refuses bad values with its
  * own message; the program reports which source gave a value.
  *
- * covers: config/keys.c config/types.c */
+ * covers: config/keys.c config/types.c config/text_file.c */
 #include "config/config.h"
 #include "config/keys.h"
 
@@ -262,7 +262,7 @@ static void refuses_other_files(void **state) {
     expect_fine(file_with(text), "");
     text[most] = ' ';
     text[most + 1] = '\0';
-    expect_refused(file_with(text), "", " is larger than 1048576 bytes");
+    expect_refused(file_with(text), "", " is larger than 1 MiB");
     free(text);
 }
 

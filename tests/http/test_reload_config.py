@@ -11,8 +11,10 @@ import threading
 import pytest
 
 from conftest import check_problem, noise, pnm, wait_until
+from signing import Key, write_keys
 
 SHOP, OTHER = "https://shop.example", "https://other.example"
+OLD, NEW = Key("old", 1), Key("new", 2)
 PICTURE = pnm(noise(16, 12))
 
 
@@ -133,9 +135,50 @@ def test_a_mistake_changes_nothing(configured, text, words):
     assert allowed(daemon, SHOP) == SHOP
     assert wait_until(lambda: '"event":"request"' in daemon.log_so_far()), "log_level is as it was"
     line, = [line for line in map(json.loads, daemon.log_text().splitlines()) if line["event"] == "reload_failed"]
-    assert error in line["message"] and daemon.get("/readyz").status == 200
+    assert line["message"].endswith(error.rpartition("burin.json")[2]) and "burin.json" in error and str(daemon.file)[:20] not in error
+    assert daemon.get("/readyz").status == 200
     now = reload(daemon, cors_origins=OTHER)
     assert (now["generation"], now["ok"], now["errors"]) == (2, True, []) and allowed(daemon, OTHER) == OTHER
+
+
+@pytest.fixture
+def kept(configured, tmp_path):
+    """A daemon with a file of keys beside its configuration, with the sandbox and without it."""
+    daemon = configured(cors_origins=SHOP, keys_file=write_keys(tmp_path / "keys.json", OLD))
+    daemon.keys = tmp_path / "keys.json"
+    return daemon
+
+
+def opens(daemon, key):
+    return daemon.post("/histeq", PICTURE, {**key.bearer, "Origin": SHOP}).status
+
+
+def test_configuration_and_keys_at_once(kept):
+    """One signal takes over both; a mistake in either leaves that one as it was, and the outcome names it."""
+    keys = {"keys_file": str(kept.keys)}
+    write_keys(kept.keys, NEW)
+    now = reload(kept, cors_origins=OTHER, **keys)
+    assert (now["generation"], now["ok"], now["errors"], now["restart_needed_for"]) == (2, True, [], [])
+    assert (opens(kept, OLD), opens(kept, NEW), allowed(kept, OTHER)) == (401, 200, OTHER)
+    kept.keys.write_text('{"keys": [{}]}')
+    now = reload(kept, cors_origins=SHOP, **keys)
+    assert (now["generation"], now["ok"]) == (2, False)
+    assert now["errors"] == ['keys.json: line 1: keys[0].id must be 1 to 32 letters, digits and - _ .']
+    assert (opens(kept, NEW), allowed(kept, SHOP)) == (200, SHOP), "the configuration is in force, the keys are as they were"
+    write_keys(kept.keys, OLD)
+    now = reload(kept, "{")
+    assert (now["generation"], now["ok"], len(now["errors"])) == (2, False, 1) and now["errors"][0].startswith("burin.json: line 1")
+    assert (opens(kept, OLD), opens(kept, NEW), allowed(kept, SHOP)) == (200, 401, SHOP), "and the reverse"
+    kept.keys.unlink()
+    now = reload(kept, "{")
+    assert [error.partition(":")[0] for error in now["errors"]] == ["burin.json", "unable to open keys.json"] and opens(kept, OLD) == 200
+    write_keys(kept.keys, OLD, NEW)
+    now = reload(kept, cors_origins=SHOP, keys_file="")
+    assert (now["generation"], now["ok"], now["restart_needed_for"]) == (3, True, ["keys_file"]), "another file needs a restart"
+    assert (opens(kept, OLD), opens(kept, NEW)) == (200, 200)
+    events = [line["event"] for line in map(json.loads, kept.log_text().splitlines()) if "load" in line["event"]]
+    assert events == ["reloaded", "keys_loaded", "reloaded", "reload_failed", "reload_failed", "keys_loaded", "reload_failed", "reload_failed",
+                      "reloaded", "keys_loaded"]
 
 
 def test_requests_go_on(configured):

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* /metrics reports GPUs, jobs, operators and codecs from facts made up here. */
+/* /metrics reports GPUs, jobs, operators, codecs and keys from facts made up here.
+ *
+ * covers: server/api/metrics_workers.c */
 #include "server/api/metrics.h"
 
 #include <setjmp.h>
