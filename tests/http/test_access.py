@@ -217,6 +217,27 @@ def test_logs_have_the_id_alone(kept):
             assert secret[:20] not in log
 
 
+def test_metrics_name_the_key(start, tmp_path):
+    """Requests by code, pixels and time of the key that was proved; none of who only names one."""
+    daemon = start("--keys-file", write_keys(tmp_path / "keys.json", SHOP, FEW))
+    assert "burin_key_" in daemon.get("/metrics").body.decode()
+    for headers, count in ((SHOP.bearer, 3), (FEW.bearer, 2), ({"Authorization": f"Bearer {other(SHOP.token, -1)}"}, 4), ({}, 1)):
+        for _ in range(count):
+            daemon.post("/grayscale", PICTURE, headers)
+    daemon.post(SHOP.sign("/resize", width=20), PICTURE)
+    fresh = Key("fresh", 16)
+    write_keys(tmp_path / "keys.json", FEW, fresh)
+    hang_up(daemon, "keys_file was read again: 2 keys")
+    assert daemon.post("/info", PICTURE, fresh.bearer).status == 200
+    assert wait_until(lambda: 'burin_key_requests_total{key="fresh",code="200"}' in daemon.samples())
+    samples = {name: value for name, value in daemon.samples().items() if name.startswith("burin_key_")}
+    assert {name: value for name, value in samples.items() if "seconds" not in name} == {
+        'burin_key_requests_total{key="shop-web",code="200"}': 4, 'burin_key_requests_total{key="few",code="403"}': 2,
+        'burin_key_requests_total{key="fresh",code="200"}': 1, 'burin_key_input_pixels_total{key="shop-web"}': 4 * 40 * 30}
+    stages = sum(value for name, value in daemon.samples().items() if re.match(r'burin_stage_seconds_sum\{stage="(decode|upload|compute|download|encode)"', name))
+    assert stages > 0 and abs(samples['burin_key_job_seconds_total{key="shop-web"}'] - stages) < 1e-6
+
+
 # ---- the file while the daemon serves
 
 def hang_up(daemon, words):

@@ -50,6 +50,13 @@ TABLE = [
     ("others may read the file of keys", "config/text_file.c", "return (facts->st_mode & others) == 0;", "return others != 0;",
      "http test_key_file.py -k mode"),
     ("a message shows a secret", "access/key_file.c", "*near = '\\0';", "near++;", "http test_key_file.py -k test_broken"),
+    ("the signature of an address is logged", "http/access_log.c", 'return !strstr(" key once signature ", name) && !has', "return !has",
+     "http test_no_secrets.py"),
+    ("nobody learns that the keys were not read", "cli/command_serve.c", "add_error(errors, &outcome->keys, config->keys_file);", "",
+     "http test_reload_config.py -k keys_at_once"),
+    ("the outcome names the folder of a file", "cli/command_serve.c", 'at ? name : ""', 'at ? path : ""', "http test_reload_config.py -k keys_at_once"),
+    ("keys that a reload adds are not counted", "http/reload.c", "metrics_add_key(front->service.metrics, keys->keys[i].id);", "(void)front;",
+     "http test_access.py -k metrics_name"),
     # ---- requests and their bodies
     ("a chunked body of exactly body_bytes_max is refused", "request/upload.c",
      "upload->bytes > (uint64_t)largest_body", "upload->bytes >= (uint64_t)largest_body",

@@ -328,6 +328,44 @@ static void codecs_are_counted(void **state) {
     metrics_destroy(metrics);
 }
 
+/* The first METRICS_KEYS_MAX keys have counters of their own, also after others came; the rest
+ * count together. */
+static void keys_are_counted(void **state) {
+    (void)state;
+    const struct metrics_now now = { .version = "1" };
+    struct metrics *metrics = metrics_create();
+    struct timing timing = { 0 };
+    char *text = NULL, id[16];
+    size_t length = 0;
+    for (int stage = 0; stage < STAGE_COUNT; stage++) timing.stage_ms[stage] = 1 << stage;
+    for (int i = 0; i < METRICS_KEYS_MAX + 2; i++)
+        for (int again = 0; again < 2; again++) {
+            snprintf(id, sizeof id, "key-%d", i);
+            metrics_add_key(metrics, id);
+        }
+    metrics_request_of_key(metrics, "key-0", 200, &timing, 70);
+    metrics_request_of_key(metrics, "key-0", 200, NULL, 5);
+    metrics_request_of_key(metrics, "key-255", 403, NULL, 0);
+    metrics_request_of_key(metrics, "key-256", 418, NULL, 0);
+    metrics_request_of_key(metrics, "key-257", 418, NULL, 0);
+    FILE *out = open_memstream(&text, &length);
+    metrics_print(metrics, &now, out);
+    fclose(out);
+    static const char *const wanted[] = {
+        "burin_key_requests_total{key=\"key-0\",code=\"200\"} 2",
+        "burin_key_requests_total{key=\"key-255\",code=\"403\"} 1",
+        "burin_key_requests_total{key=\"(other)\",code=\"other\"} 2",
+        "burin_key_input_pixels_total{key=\"key-0\"} 75",
+        /* 4 + 8 + 16 + 32 + 64 ms */
+        "burin_key_job_seconds_total{key=\"key-0\"} 0.124",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (lines(text, wanted[i], false) != 1) fail_msg("no \"%s\" in\n%s", wanted[i], text);
+    assert_int_equal(lines(text, "burin_key_", true), 5);
+    free(text);
+    metrics_destroy(metrics);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codecs_are_counted),
@@ -339,6 +377,7 @@ int main(void) {
         cmocka_unit_test(exemplars_name_traces),
         cmocka_unit_test(one_exemplar),
         cmocka_unit_test(operators_of_users_come_and_go),
+        cmocka_unit_test(keys_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
