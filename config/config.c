@@ -7,13 +7,12 @@
  */
 #include "config/keys.h"
 
+#include "config/text_file.h"
 #include "pipeline/param.h"
 #include "pipeline/utf8.h"
 
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,18 +79,14 @@ static enum status set_from_json(struct config *config, const char *name, const 
     return status;
 }
 
-static enum status load_file(struct config *config, const char *path, struct failure *failure) {
+static enum status load_file(struct config *config, const char *path, enum text_file kind,
+                             struct failure *failure) {
     json_error_t error;
-    char *text = NULL;
-    size_t room = 0;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return fail(failure, STATUS_BAD_PARAM, "unable to open %.150s: %s", path, strerror(errno));
-    const ssize_t read = getdelim(&text, &room, '\0', file);
-    const size_t length = read > 0 ? (size_t)read : 0, mark = utf8_mark(text, length);
-    json_t *root =
-        json_loadb(length ? text + mark : "", length - mark, JSON_REJECT_DUPLICATES, &error);
-    fclose(file);
+    size_t length;
+    char *text = text_file_read(path, kind, &length, failure);
+    if (!text) return failure->status;
+    const size_t mark = utf8_mark(text, length);
+    json_t *root = json_loadb(text + mark, length - mark, JSON_REJECT_DUPLICATES, &error);
     free(text);
     if (!root)
         return fail(failure, STATUS_BAD_PARAM, "%.100s: line %d: %.100s", path, error.line,
@@ -285,7 +280,8 @@ enum status config_load(struct config *config, const char *path, int *argc, char
     if (flags.file) path = flags.file;
     if (!path) path = getenv("BURIN_CONFIG");
     if (!path && search_file(found)) path = found;
-    if (status == STATUS_OK && path) status = load_file(config, path, failure);
+    if (status == STATUS_OK && path)
+        status = load_file(config, path, argc ? TEXT_FILE_ANY : TEXT_FILE_REGULAR, failure);
     if (status == STATUS_OK) status = load_environment(config, failure);
     if (status == STATUS_OK) status = load_flags(config, &flags, failure);
     if (status == STATUS_OK && config->connections_max < config->io_threads)
@@ -294,6 +290,45 @@ enum status config_load(struct config *config, const char *path, int *argc, char
                     "connection",
                     config->connections_max, config->io_threads);
     return status;
+}
+
+const char *config_file(void) {
+    return loaded.file;
+}
+
+/* Whether KEY may change while the daemon runs: requests or the end read it each time, and nothing
+ * was laid out by it, but for slots by body_bytes_max, which may therefore only become smaller. */
+static bool may_change(const struct key *key, const struct config *first,
+                       const struct config *next) {
+    static const char *const names[] = { "cors_origins",    "log_level",      "body_bytes_max",
+                                         "avif_pixels_max", "parts_max",      "encode_still_ms",
+                                         "refuse_times",    "drain_delay_ms", "drain_timeout_ms",
+                                         "drain_client_ms" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], key->name) == 0)
+            return i != 2 || next->body_bytes_max <= first->body_bytes_max;
+    return false;
+}
+
+void config_take(struct config *config, const struct config *next, json_t *restart) {
+    static struct config first; /* as it was at the start */
+    static bool known;
+    if (!known) first = *config;
+    known = true;
+    for (int i = 0; i < keys_count(); i++) {
+        const struct key *key = keys_at(i);
+        char now[KEY_VALUE_MAX], then[KEY_VALUE_MAX];
+        void *to = (char *)config + key->offset;
+        key_print(key, config, now);
+        key_print(key, next, then);
+        if (loaded.source[i] == FROM_FLAG || strcmp(now, then) == 0) continue;
+        if (!may_change(key, &first, next))
+            json_array_append_new(restart, json_string(key->name));
+        else if (key->type == KEY_TEXT || key->type == KEY_CHOICE)
+            memcpy(to, (const char *)next + key->offset, key->size);
+        else /* other threads read it */
+            __atomic_store_n((long *)to, key_number(key, next), __ATOMIC_RELAXED);
+    }
 }
 
 /* ---- printing */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* config.h - every setting of the daemon; read-only after start.
+/* config.h - every setting of the daemon; read-only after start, but for a few keys.
  *
  * One row of keys.c drives the file's key, the environment's BURIN_<KEY> and the flag --<key with
  * dashes>; it holds the default, the range, the unit and the reason. A key, its field and its row
@@ -18,6 +18,7 @@
 #include "pipeline/format.h"
 #include "pipeline/status.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ struct config {
     long io_threads;
     long connections_max;
     bool insecure;
+    char keys_file[CONFIG_TEXT_MAX];          /* "": nobody is asked for a key */
     char cors_origins[CONFIG_ORIGINS_MAX];    /* origins.h reads it; "": pages of no other site */
     char trusted_proxies[CONFIG_ORIGINS_MAX]; /* networks.h reads it; "": none */
     char prefer[CONFIG_TEXT_MAX];             /* types.h reads it; "": the input's type */
@@ -76,7 +78,7 @@ struct config {
     char devices[CONFIG_TEXT_MAX]; /* devices.h reads it */
     long lanes;                    /* 0: depends on the device */
     long many_lanes;
-    long codec_threads;            /* 0: one per core */
+    long codec_threads; /* 0: one per core */
     long batch;
     long staging_bytes, idle_bytes, cpu_memory_bytes;
     long arena_bytes;
@@ -110,9 +112,23 @@ struct config {
 
 /* Loads defaults, then the file, then the environment, then flags: the last wins. The file is PATH,
  * or if that is NULL the one of the search in README.md. Removes flags from ARGV, keeps the other
- * arguments in their order, and updates ARGC. */
+ * arguments in their order, and updates ARGC. ARGC NULL: the file is read again, and has to be a
+ * regular one. */
 enum status config_load(struct config *config, const char *path, int *argc, char **argv,
                         struct failure *failure);
+
+/* A number that SIGHUP may change while other threads read it (config_take). */
+static inline long config_now(const long *key) {
+    return __atomic_load_n(key, __ATOMIC_RELAXED);
+}
+
+/* The file that config_load has read; "": none. */
+const char *config_file(void);
+
+/* Takes over the keys of NEXT, which another process has loaded from the same file, that may change
+ * now and that no flag sets. Adds the names of the others that differ to RESTART, a list or NULL.
+ * The main thread. */
+void config_take(struct config *config, const struct config *next, json_t *restart);
 
 /* Prints for each key the name, the value in force, and its source in the last config_load
  * (default, file, environment, flag). For `burin config`; JSON with AS_JSON. */

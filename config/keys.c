@@ -83,7 +83,8 @@ static bool are_networks(const char *text) {
 /* clang-format off */
 static const struct key keys[] = {
     { FIELD(listen, KEY_TEXT), .text = "127.0.0.1:8080", .format = ADDRESS, .fits = is_address,
-      .why = "where requests come in; loopback, because burin does not ask who anyone is" },
+      .why = "where requests come in; loopback, because burin does not ask who anyone is without "
+             "keys_file" },
     { FIELD(admin_listen, KEY_TEXT), .text = "", .format = ADDRESS " or nothing",
       .fits = is_address_or_empty,
       .why = "a second address that serves only probes and metrics; empty: they are served on "
@@ -97,8 +98,13 @@ static const struct key keys[] = {
              "where the limit of open files demands it; further clients wait in the system's "
              "backlog until a connection ends or is closed for them (idle_pressed_ms)" },
     { FIELD(insecure, KEY_BOOL), .def = 0,
-      .why = "allow an address in listen that other machines can reach; put a proxy that "
-             "authenticates in front" },
+      .why = "allow an address in listen that other machines can reach without keys_file; put a "
+             "proxy that authenticates in front" },
+    { FIELD(keys_file, KEY_TEXT), .text = "", .format = "a path or nothing",
+      .fits = is_path_or_empty,
+      .why = "a JSON file of keys (burin keys new): each request with an image then needs one, or "
+             "a signature made with one; only its owner may read it; read again on SIGHUP; empty: "
+             "nobody is asked" },
     { FIELD(cors_origins, KEY_TEXT), .text = "", .fits = origins_are_a_list,
       .format = "nothing, *, or origins as browsers send them: https://a.example,http://b:8080",
       .why = "web sites whose pages may call burin and read its answers (CORS): lower case, "
@@ -318,11 +324,11 @@ static const struct key keys[] = {
              "up to pressed_rate_bytes, so that no client delays the end for long" },
 
     { FIELD(log_format, KEY_CHOICE), .text = "json", .choices = { "json", "text" },
-      .why = "how log lines on stderr look: json for machines, text for people" },
+      .why = "how log lines on stderr look: json, or text: logfmt, with the same names" },
     { FIELD(log_level, KEY_CHOICE), .text = "info", .choices = { "info", "error", "off" },
       .why = "info: one line per request; error: only errors of the daemon itself; off: nothing" },
     { FIELD(log_buffer_bytes, KEY_SIZE), .def = MIB, .min = 16 * KIB, .max = GIB, .unit = "bytes",
-      .why = "log lines of a process, some 3000, that wait while nobody reads stderr; no request "
+      .why = "log lines of a process, some 2000, that wait while nobody reads stderr; no request "
              "waits for the log: further lines are lost and counted" },
 };
 /* clang-format on */
@@ -379,7 +385,7 @@ static const struct {
               { "MB", 1000000 },     { "KB", 1000 },          { "B", 1 } };
 enum { UNIT_COUNT = sizeof units / sizeof *units, UNITS_BINARY = 4 };
 
-static bool parse_size(const char *text, long *bytes) {
+bool key_read_size(const char *text, long *bytes) {
     char digits[24];
     size_t length = strspn(text, "0123456789");
     if (!length || length >= sizeof digits) return false;
@@ -463,7 +469,7 @@ enum status key_set(const struct key *key, struct config *config, const char *te
         good = param_bool(text, &yes);
         if (good) *(bool *)field(key, config) = yes;
     } else {
-        good = key->type == KEY_SIZE ? parse_size(text, &number) : param_integer(text, &number);
+        good = key->type == KEY_SIZE ? key_read_size(text, &number) : param_integer(text, &number);
         good = good && number >= key->min && number <= key->max;
         if (good) *(long *)field(key, config) = number;
     }

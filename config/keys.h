@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* keys.h - the table of all settings, a row for each key; text to value and back.
  *
- * Used by:  config.c and reference.c.
+ * Used by:  config.c and reference.c; server/access/key_file.c and command_sign.c read sizes.
  * Owns:     nothing; the table is constant.
  * Fails:    key_set returns STATUS_BAD_PARAM with a sentence that names the allowed values.
  * Threads:  any.
@@ -50,6 +50,9 @@ void keys_defaults(struct config *config);
 /* WHERE ("--lanes", "BURIN_LANES", a path) begins the message of a refusal. */
 enum status key_set(const struct key *key, struct config *config, const char *text,
                     const char *where, struct failure *failure);
+
+/* Reads a number of bytes, such as 64MiB or 1GB. */
+bool key_read_size(const char *text, long *bytes);
 
 /* Prints the value in a form that key_set accepts. */
 void key_print(const struct key *key, const struct config *config, char text[KEY_VALUE_MAX]);

@@ -5,7 +5,7 @@
  * An IPv4 address is represented as the IPv6 address ::ffff:a.b.c.d, as on a socket that serves
  * both.
  *
- * Used by:  keys.c, to check it; server/http/identity.c, for each request.
+ * Used by:  keys.c, to check it; server/http/identity.c, for each request; server/access/judge.c.
  * Owns:     nothing; plain data.
  * Fails:    false.
  * Threads:  any; no state.

@@ -20,6 +20,9 @@ enum status {
     STATUS_OK = 0,
     STATUS_BAD_PARAM,      /* an unknown parameter, or a value out of its range */
     STATUS_BAD_REQUEST,    /* the request itself is malformed: parts, headers, boundary */
+    STATUS_NO_KEY,         /* no key, an unknown one, or one that does not hold any more */
+    STATUS_FORBIDDEN,      /* the key, or what was signed with it, does not allow this */
+    STATUS_EXPIRED,        /* it was signed for a time that is over, or is used */
     STATUS_BODY_TOO_LARGE, /* more bytes than the limit allows */
     STATUS_NOT_AN_IMAGE,   /* not a format that burin reads */
     STATUS_CORRUPT,        /* an image, but damaged or truncated */

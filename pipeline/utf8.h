@@ -2,7 +2,8 @@
 /* utf8.h - characters of untrusted UTF-8 text.
  *
  * Used by:  skeletons/reader.c, skeletons/parameter_struct.c, server/api/json_writer.c,
- *           server/cli/command_serve.c, server/request/settings.c, config/config.c.
+ *           server/cli/command_serve.c, server/request/settings.c, server/access/key_file.c,
+ *           config/config.c.
  * Threads:  any; no state.
  * Source:   RFC 3629
  */

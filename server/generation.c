@@ -68,8 +68,7 @@ static bool write_texts(struct generation *generation) {
            fcntl(generation->texts_fd, F_ADD_SEALS, seals) == 0; /* read-only for workers */
 }
 
-/* TEXT is heap; NULL: out of memory. */
-static bool set_document(struct generation_document *document, char *text) {
+bool generation_set_document(struct generation_document *document, char *text) {
     if (!text) return false;
     document->text = text;
     document->length = strlen(text);
@@ -82,8 +81,8 @@ bool generation_close(struct generation *generation) {
     json_t *list = ops_json(&generation->ops);
     char *text = json_dumps(list, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     json_decref(list);
-    return set_document(&generation->list, text) &&
-           set_document(&generation->openapi, openapi_json(&generation->ops)) &&
+    return generation_set_document(&generation->list, text) &&
+           generation_set_document(&generation->openapi, openapi_json(&generation->ops)) &&
            write_texts(generation);
 }
 

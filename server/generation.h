@@ -56,6 +56,9 @@ struct generation *generation_create(uint32_t number);
 bool generation_add(struct generation *generation, struct user_file *file, const char *path,
                     const char *text, size_t length);
 
+/* Takes over TEXT, heap; NULL: out of memory, and false. */
+bool generation_set_document(struct generation_document *document, char *text);
+
 /* Makes the documents and the memfd, after which no operator may be added. */
 bool generation_close(struct generation *generation);
 

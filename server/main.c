@@ -20,6 +20,8 @@ static const struct {
     { "convert", "makes a stand-alone program from operators in C", command_convert },
     { "devices", "the CPU and the GPUs of this machine", command_devices },
     { "config", "the settings in force, and where each came from", command_config },
+    { "keys", "makes a key for a client, checks a file of keys", command_keys },
+    { "sign", "makes the address of a request that its holder may send", command_sign },
     { "health", "asks a daemon whether it is ready", command_health },
     { "bench", "measures the speed of this machine", command_bench },
     { "version", "this build and the libraries it uses", command_version },

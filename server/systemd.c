@@ -148,8 +148,8 @@ void systemd_notify(const struct systemd *systemd, const char *format, ...) {
     va_end(arguments);
     if (sendto(systemd->notify_fd, message, strlen(message), MSG_NOSIGNAL,
                (const struct sockaddr *)&systemd->notify, systemd->notify_length) < 0)
-        log_event(LOG_ERROR, "the service manager did not receive \"%.20s\": %s", message,
-                  strerror(errno));
+        log_event(LOG_ERROR, "service_manager_unreached",
+                  "the service manager did not receive \"%.20s\": %s", message, strerror(errno));
 }
 
 /* ---- all of them */
@@ -201,8 +201,9 @@ static void *watch(void *argument) {
         if (alive)
             systemd_notify(watchdog->systemd, "WATCHDOG=1");
         else if (was_alive)
-            log_event(LOG_ERROR, "a thread that serves requests makes no progress: no WATCHDOG=1 "
-                                 "is sent until it does");
+            log_event(LOG_ERROR, "no_progress",
+                      "a thread that serves requests makes no progress: no WATCHDOG=1 "
+                      "is sent until it does");
         was_alive = alive;
     } while (!sleep_until(watchdog, next));
     return NULL;
@@ -232,7 +233,7 @@ struct watchdog *systemd_watchdog_start(const struct systemd *systemd,
         if (pthread_create(&watchdog->thread, NULL, watch, watchdog) == 0) return watchdog;
         release(watchdog);
     }
-    log_event(LOG_ERROR, "the watchdog's thread could not be started");
+    log_event(LOG_ERROR, "watchdog_failed", "the watchdog's thread could not be started");
     return NULL;
 }
 

@@ -14,12 +14,14 @@
 #include "pipeline/skeletons/reader.h"
 #include "pipeline/skeletons/twin.h"
 #include "pipeline/skeletons/twin_cache.h"
+#include "pipeline/utf8.h"
 #include "server/log/log.h"
 #include "server/process/process.h"
 #include "server/sandbox/sandbox.h"
 
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +54,7 @@ enum status user_operators_load(const char *path, struct failure *failure) {
 
 static void log_sentence(void *context, const char *sentence) {
     (void)context;
-    log_event(LOG_ERROR, "%s", sentence);
+    log_event(LOG_ERROR, "operators_problem", "%s", sentence);
 }
 
 static void print_sentence(void *context, const char *sentence) {
@@ -142,7 +144,7 @@ struct reading {
     int count, left_out;
     int unchecked[OP_SET_ADDED_MAX]; /* indices in `sources` */
     int unchecked_count, checked;
-    pthread_mutex_t lock; /* for `checked` and calls of watch->progress */
+    pthread_mutex_t lock; /* for `checked`, watch->problems and calls of watch->progress */
 };
 
 int user_operators_check_ms(const struct config *config) {
@@ -154,8 +156,39 @@ static bool is_interrupted(const struct reading *reading) {
     return reading->watch->interrupted();
 }
 
+/* Logs a mistake in a file, and keeps it, without the folder's path. */
+__attribute__((format(printf, 2, 3))) static void problem(struct reading *reading,
+                                                          const char *format, ...) {
+    const char *folder = reading->config->operators_dir;
+    char sentence[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(sentence, sizeof sentence, format, arguments);
+    va_end(arguments);
+    log_event(LOG_ERROR, "operators_problem", "%s", sentence);
+    utf8_clean(sentence);
+    const size_t length = strlen(folder);
+    const bool within = strncmp(sentence, folder, length) == 0;
+    const char *rest = sentence + (within ? length + strspn(sentence + length, "/") : 0);
+    pthread_mutex_lock(&reading->lock);
+    if (reading->watch->problems)
+        json_array_append_new(reading->watch->problems, json_string(rest));
+    pthread_mutex_unlock(&reading->lock);
+}
+
+static void report_problem(void *context, const char *sentence) {
+    problem(context, "%s", sentence);
+}
+
+static struct operators_options options_for(struct reading *reading) {
+    struct operators_options options = options_in(reading->config);
+    options.report = report_problem;
+    options.context = reading;
+    return options;
+}
+
 /* Checks SOURCE in a separate process, and logs its output. */
-static bool check(const struct reading *reading, const struct source *source) {
+static bool check(struct reading *reading, const struct source *source) {
     const struct config *config = reading->config;
     const char *path = source->path;
     char most[24], ms[24], memory[24], *output = malloc(OUTPUT_MAX);
@@ -179,10 +212,10 @@ static bool check(const struct reading *reading, const struct source *source) {
     else if (!process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good, &failure)) {
         char *rest = output;
         for (char *line; (line = strsep(&rest, "\n"));)
-            if (*line) log_event(LOG_ERROR, "%s", line);
+            if (*line) problem(reading, "%s", line);
     } else if (failure.status != STATUS_CANCELLED)
         why = failure.message;
-    if (why) log_event(LOG_ERROR, "%s: not used: it could not be checked: %s", path, why);
+    if (why) problem(reading, "%s: not used: it could not be checked: %s", path, why);
     if (fd >= 0) close(fd);
     free(output);
     return good;
@@ -210,14 +243,14 @@ static bool names_are_free(const struct op_set *ops, const struct user_file *fil
 
 /* Adds an accepted text to the generation. It is parsed only: its loops stay NULL, and are never
  * called here. */
-static bool add(const struct reading *reading, const char *path, const char *bytes, size_t length) {
-    const struct operators_options options = options_in(reading->config);
+static bool add(struct reading *reading, const char *path, const char *bytes, size_t length) {
+    const struct operators_options options = options_for(reading);
     struct diagnostics diagnostics;
     struct user_file *file = reader_read(path, bytes, length, options.bytes_max, &diagnostics);
     if (file && names_are_free(&reading->fresh->ops, file, &diagnostics)) {
         twin_fill(file);
         if (generation_add(reading->fresh, file, path, bytes, length)) return true;
-        log_event(LOG_ERROR, "%s: not used: out of memory", path);
+        problem(reading, "%s: not used: out of memory", path);
     }
     operators_dir_report(&options, &diagnostics);
     reader_destroy(file);
@@ -227,11 +260,11 @@ static bool add(const struct reading *reading, const char *path, const char *byt
 /* ---- the folder */
 
 /* Whether SOURCE needs a check; logs one that is too long. */
-static bool is_unchecked(const struct reading *reading, const struct source *source) {
+static bool is_unchecked(struct reading *reading, const struct source *source) {
     const size_t most = (size_t)reading->config->operators_source_bytes_max;
     if (source->bytes && !source->same && source->length > most)
-        log_event(LOG_ERROR, "%s: not used: it is longer than operators_source_bytes_max, %zu",
-                  source->path, most);
+        problem(reading, "%s: not used: it is longer than operators_source_bytes_max, %zu",
+                source->path, most);
     return source->bytes && !source->same && source->length <= most;
 }
 
@@ -269,8 +302,8 @@ static void check_one(void *context, int index) {
     source->right = check(reading, source);
     pthread_mutex_lock(&reading->lock);
     if (++reading->checked % PROGRESS == 0)
-        log_event(LOG_INFO, "operators_dir: %d of %d files are checked", reading->checked,
-                  reading->unchecked_count);
+        log_event(LOG_INFO, "operators_checked", "operators_dir: %d of %d files are checked",
+                  reading->checked, reading->unchecked_count);
     pthread_mutex_unlock(&reading->lock);
 }
 
@@ -281,31 +314,32 @@ static void check_all(struct reading *reading) {
     const int threads = many < reading->unchecked_count ? many : reading->unchecked_count;
     struct pool *pool = threads > 1 ? pool_create(threads) : NULL; /* NULL: one after the other */
     if (reading->unchecked_count >= PROGRESS)
-        log_event(LOG_INFO, "operators_dir: checking %d files, %d at a time",
+        log_event(LOG_INFO, "operators_checked", "operators_dir: checking %d files, %d at a time",
                   reading->unchecked_count, pool_threads(pool));
     pool_run(pool, check_one, reading, reading->unchecked_count);
     pool_destroy(pool);
 }
 
-static void take(const struct reading *reading, const struct source *source) {
+static void take(struct reading *reading, const struct source *source) {
     if (source->same) {
         add(reading, source->path, source->before.text, source->length);
     } else if (source->right && add(reading, source->path, source->bytes, source->length)) {
         const int count = reading->fresh->files[reading->fresh->file_count - 1]->count;
-        log_event(LOG_INFO, "%s: %d operator%s", source->path, count, count == 1 ? "" : "s");
+        log_event(LOG_INFO, "operators_accepted", "%s: %d operator%s", source->path, count,
+                  count == 1 ? "" : "s");
     } else if (source->before.text &&
                add(reading, source->path, source->before.text, source->before.length)) {
-        log_event(LOG_ERROR, "%s: its operators as read before stay in use", source->path);
+        problem(reading, "%s: its operators as read before stay in use", source->path);
     }
 }
 
 static bool read_folder(struct reading *reading, struct failure *failure) {
-    const struct operators_options options = options_in(reading->config);
+    const struct operators_options options = options_for(reading);
     const char *folder = reading->config->operators_dir;
     const bool read = operators_dir_each(folder, &options, collect, reading, failure);
     if (reading->left_out)
-        log_event(LOG_ERROR, "operators_dir: %d files are not used: at most %d are read",
-                  reading->left_out, OP_SET_ADDED_MAX);
+        problem(reading, "operators_dir: %d files are not used: at most %d are read",
+                reading->left_out, OP_SET_ADDED_MAX);
     if (read) check_all(reading);
     for (int i = 0; i < reading->count; i++) {
         if (read && !is_interrupted(reading)) take(reading, &reading->sources[i]);
@@ -320,7 +354,7 @@ static void log_removed(const struct generation *before, const struct generation
     const char *at = before->texts;
     while (at && generation_next_text(&at, before->texts + before->texts_length, &text))
         if (!generation_find_text(fresh, text.path, &found))
-            log_event(LOG_INFO, "%s: its operators are removed", text.path);
+            log_event(LOG_INFO, "operators_removed", "%s: its operators are removed", text.path);
 }
 
 /* Logs a cache that cannot be used: each new sandbox would compile everything again. */
@@ -328,7 +362,8 @@ static void check_cache(const struct config *config) {
     const char *folder = config->operators_cache_dir;
     const char *trouble = *config->operators_dir && *folder ? twin_cache_trouble(folder) : NULL;
     if (trouble)
-        log_event(LOG_ERROR, "operators_cache_dir: nothing is kept in %s: %s", folder, trouble);
+        log_event(LOG_ERROR, "operators_cache_unused",
+                  "operators_cache_dir: nothing is kept in %s: %s", folder, trouble);
 }
 
 struct generation *user_operators_read(const struct config *config, const struct generation *before,

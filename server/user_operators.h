@@ -23,6 +23,8 @@
 #include "pipeline/skeletons/operators_dir.h"
 #include "server/generation.h"
 
+#include <jansson.h>
+
 /* ---- in a command */
 
 /* Options that print mistakes on standard error. */
@@ -40,6 +42,7 @@ struct user_operators_watch {
      * end, follows within little more than user_operators_check_ms(). May be NULL. */
     void (*progress)(void *context, const char *path);
     void *context;
+    json_t *problems; /* a list: gets a sentence for each mistake in a file; NULL: none is kept */
 };
 
 /* The longest time for the check of one file. */

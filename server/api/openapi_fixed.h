@@ -53,7 +53,8 @@
     "'type':'string','contentMediaType':'application/octet-stream'}"
 
 static const char openapi_info[] =
-    "'openapi':'3.1.0','servers':[{'url':'/'}],'security':[],'tags':["
+    "'openapi':'3.1.0','servers':[{'url':'/'}],"
+    "'security':[{},{'token':[]},{'signature':[]}],'tags':["
     "{'name':'operators','description':'An image in, an image or numbers out'},"
     "{'name':'imaginary','description':'Operations as clients of imaginary call them, with its "
     "supported parameters; under /imaginary all names have their meaning in imaginary'},"
@@ -122,6 +123,8 @@ static const char openapi_headers[] =
     "'X-Burin-Device':{'description':'The device that did the work','schema':{'type':'string'}},"
     "'X-Request-ID':{'description':'The id of the request, or a new one','schema':{"
     "'type':'string'}},"
+    "'traceparent':{'description':'Trace Context of W3C: your trace or a new one, and the span of "
+    "this request','schema':{'type':'string'}},"
     "'Size':{'description':'Pixels','schema':{'type':'integer'}},"
     "'Retry-After':{'description':'Seconds','schema':{'type':'integer'}}";
 
@@ -131,6 +134,7 @@ static const char openapi_headers[] =
     "'X-Burin-Timing':{'$ref':'#/components/headers/X-Burin-Timing'},"                             \
     "'X-Burin-Device':{'$ref':'#/components/headers/X-Burin-Device'},"                             \
     "'X-Request-ID':{'$ref':'#/components/headers/X-Request-ID'},"                                 \
+    "'traceparent':{'$ref':'#/components/headers/traceparent'},"                                   \
     "'X-Origin-Width':{'$ref':'#/components/headers/Size'},"                                       \
     "'X-Origin-Height':{'$ref':'#/components/headers/Size'},"                                      \
     "'X-Result-Width':{'$ref':'#/components/headers/Size'},"                                       \
@@ -169,8 +173,8 @@ static const char openapi_schemas[] =
     "'Problem':{'type':'object','description':'RFC 9457; message gives advice, code is for "
     "programs','properties':{'type':" OPENAPI_TEXT ",'title':" OPENAPI_TEXT ","
     "'status':{'type':'integer'},'detail':" OPENAPI_TEXT ",'message':" OPENAPI_TEXT ","
-    "'code':" OPENAPI_TEXT ",'request_id':" OPENAPI_TEXT "},"
-    "'required':['type','title','status','detail','message','code','request_id']},"
+    "'code':" OPENAPI_TEXT ",'request_id':" OPENAPI_TEXT ",'trace_id':" OPENAPI_TEXT "},"
+    "'required':['type','title','status','detail','message','code','request_id','trace_id']},"
     "'Facts':{'type':'object','properties':{'type':" OPENAPI_TEXT ",'width':" OPENAPI_COUNT ","
     "'height':" OPENAPI_COUNT ",'channels':{'type':'integer','minimum':1,'maximum':4},"
     "'depth':{'enum':[8,16]},'bytes':" OPENAPI_COUNT ",'quality':" OPENAPI_COUNT ","
@@ -219,7 +223,8 @@ static const char openapi_status_schemas[] =
     "'required':['name','summary','parameters','parts']}}},'required':['groups','operators']},"
     "'Readiness':{'type':'object','properties':{'status':" OPENAPI_TEXT ","
     "'queued':" OPENAPI_COUNT ",'queue_jobs':" OPENAPI_COUNT ",'workers':{'type':'array','items':{"
-    "'type':'object'}}},'required':['status','queued','queue_jobs','workers']},"
+    "'type':'object'}},'reload':{'type':'object'}},"
+    "'required':['status','queued','queue_jobs','workers']},"
     "'Live':{'type':'object','properties':{'status':{'const':'live'}},'required':['status']},"
     "'Progress':{'type':'object','properties':{'state':{'enum':['waiting','running','unknown']},"
     "'step':" OPENAPI_COUNT ",'operation':" OPENAPI_TEXT ",'done':" OPENAPI_COUNT ","
@@ -253,6 +258,7 @@ static const char openapi_service_paths[] =
                 "'503':" OPENAPI_JSON("Not now; status gives the reason", "Readiness")) ","
     OPENAPI_GET("/metrics", "get-metrics", "Counters in the text format of Prometheus",
                 "'200':{'description':'Counters','content':{'text/plain':{'schema':{"
+                "'type':'string'}},'application/openmetrics-text':{'schema':{"
                 "'type':'string'}}}}");
 
 // clang-format on

@@ -210,6 +210,9 @@ static const struct problem {
     const char *status, *meaning;
 } problems[] = {
     { "400", "A parameter or the form is wrong, or the request can be read in two ways" },
+    { "401", "No key, or one that does not hold" },
+    { "403", "The key or the signed address does not allow this" },
+    { "410", "The signed address has expired" },
     { "413", "The body is too large" },
     { "415", "Not an image of a known type, or a body with a Content-Encoding" },
     { "422", "Too many pixels, or a damaged image" },
@@ -420,6 +423,9 @@ static void components(struct json_writer *json, const struct op_set *ops) {
     put(json, openapi_headers);
     put(json, "},'requestBodies':{'Image':");
     put(json, openapi_body);
+    put(json, "},'securitySchemes':{'token':{'type':'http','scheme':'bearer','description':'Where "
+              "the daemon has a file of keys'},'signature':{'type':'apiKey','in':'query','name':"
+              "'signature','description':'Of an address that burin sign makes'}");
     put(json, "},'responses':{");
     put(json, openapi_results);
     problem_responses(json);

@@ -16,6 +16,8 @@ int command_check(int argc, char **argv);
 int command_convert(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_config(int argc, char **argv);
+int command_keys(int argc, char **argv);
+int command_sign(int argc, char **argv);
 int command_health(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_version(int argc, char **argv);

@@ -4,8 +4,8 @@
  * How it works. Only the main thread receives signals. A first SIGTERM or SIGINT ends the process
  * while operators are checked, ends the wait for the first worker, or later begins the drain. A
  * service manager that started the daemon is sent its state (systemd.h). On SIGHUP the main thread,
- * on which no request waits, reads operators_dir again; another SIGHUP meanwhile repeats that. The
- * configuration is read once. When the launcher has ended, no worker can be replaced: the daemon
+ * on which no request waits, reads the configuration, keys_file and operators_dir again; another
+ * SIGHUP meanwhile repeats that. When the launcher has ended, no worker can be replaced: the daemon
  * drains and exits with 1, so that its service manager restarts it.
  *
  * The sandbox closes in three steps: the launcher is forked before any limit; files and privileges
@@ -16,8 +16,10 @@
 #include "pipeline/codec.h"
 #include "pipeline/timing.h"
 #include "pipeline/utf8.h"
+#include "server/access/key_file.h"
 #include "server/cli/command.h"
 #include "server/descriptors.h"
+#include "server/generation.h"
 #include "server/http/front.h"
 #include "server/log/log.h"
 #include "server/process/launcher.h"
@@ -26,9 +28,11 @@
 #include "server/systemd.h"
 #include "server/user_operators.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -36,6 +40,9 @@
 /* START_MS: the longest wait for the first worker before the address is printed. SPARE_MS: extra
  * time that the service manager allows for a step on a busy machine. */
 enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000, FOREVER = -1 };
+
+/* The bytes of a path that each message has room for. */
+enum { SHOWN_PATH_MIN = 80 };
 
 static volatile sig_atomic_t loading;      /* operators are checked; there is no thread yet */
 static volatile sig_atomic_t signals_seen; /* SIGTERM and SIGINT */
@@ -84,8 +91,9 @@ static void usage(FILE *out) {
           "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
           "environment, or in the file; in this order, the first wins. `burin config`\n"
           "shows the values in force.\n\n"
-          "SIGHUP reads the files of operators_dir again, and nothing else. SIGTERM and\n"
-          "Ctrl-C finish the accepted requests; a second one ends at once.\n\n",
+          "SIGHUP reads keys_file and the files of operators_dir again, and of the file the\n"
+          "keys that server/README.md lists. SIGTERM and Ctrl-C finish the accepted\n"
+          "requests; a second one ends at once.\n\n",
           out);
     reference_help(out);
 }
@@ -167,10 +175,10 @@ static void wait_ready(struct service *service, const sigset_t *mask) {
     while (!(first = front_first_is_ready(service->front)) && !signals_seen && clock_ns() < end)
         wait_for_change(service, (end - clock_ns()) / 1000000 + 1, mask);
     if (!first && !signals_seen)
-        log_event(LOG_ERROR, "no worker is ready yet; GET /readyz shows why");
+        log_event(LOG_ERROR, "no_worker", "no worker is ready yet; GET /readyz shows why");
 }
 
-/* ---- reading operators_dir again */
+/* ---- reading the configuration, keys_file and operators_dir again */
 
 static void notify_serving(const struct service *service, const char *reason) {
     char why[sizeof(struct failure)];
@@ -189,29 +197,111 @@ static void say_checking(void *context, const char *path) {
     say(&service->systemd, what, service->check_ms + service->then_ms);
 }
 
+/* Reads the file in another process, since this one can open none by now, and takes over what may
+ * change. Adds the names of keys that a restart would change to RESTART. */
+static enum status read_config(struct service *service, struct config *config, json_t *restart,
+                               struct failure *failure) {
+    struct config next, after = *config;
+    const struct process_limits limits = { SPARE_MS, stopping };
+    if (!*config_file()) return STATUS_OK;
+    if (process_read_config(config_file(), &limits, &next, failure)) return failure->status;
+    config_take(&after, &next, NULL);
+    if (strcmp(front_origins(service->front), after.cors_origins) != 0 &&
+        !front_set_origins(service->front, after.cors_origins))
+        return fail(failure, STATUS_NO_MEMORY, "there is no memory for cors_origins");
+    config_take(config, &next, restart); /* now that nothing can fail */
+    log_set_level(config->log_level);
+    return STATUS_OK;
+}
+
+/* One reading of everything: what failed, zeroed for what did not. */
+struct outcome {
+    struct failure config, keys, operators;
+    json_t *restart;  /* the keys that a restart would change */
+    json_t *problems; /* of operators' files */
+};
+
+/* Appends the sentence of a failure, with the name alone of the file or folder at PATH: GET /readyz
+ * may be open to all. */
+static void add_error(json_t *errors, const struct failure *failure, const char *path) {
+    char text[sizeof failure->message + NAME_MAX];
+    const char *message = failure->message, *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const size_t least = strnlen(path, SHOWN_PATH_MIN);
+    const char *at = least ? memmem(message, strlen(message), path, least) : NULL;
+    size_t length = 0;
+    if (!failure->status) return;
+    while (at && path[length] && at[length] == path[length]) length++;
+    snprintf(text, sizeof text, "%.*s%s%s", at ? (int)(at - message) : 0, message, at ? name : "",
+             at ? at + length : message);
+    utf8_clean(text);
+    json_array_append_new(errors, json_string(text));
+}
+
+/* Takes over the lists of OUTCOME. */
+static void report(struct front *front, const struct config *config,
+                   const struct outcome *outcome) {
+    static int generation; /* readings that were right */
+    char at[48];
+    json_t *errors = json_array();
+    log_time(at, sizeof at);
+    add_error(errors, &outcome->config, config_file());
+    add_error(errors, &outcome->keys, config->keys_file);
+    add_error(errors, &outcome->operators, config->operators_dir);
+    const bool good = !json_array_size(errors);
+    generation += good;
+    front_set_outcome(front,
+                      json_pack("{s:i, s:s, s:b, s:o, s:o}", "generation", generation, "at", at,
+                                "ok", good, "errors", errors, "restart_needed_for",
+                                outcome->restart),
+                      outcome->problems);
+}
+
+static void log_failed(const char *what, const struct failure *failure) {
+    if (failure->status) log_event(LOG_ERROR, "reload_failed", "%s: %s", what, failure->message);
+}
+
+static void log_reloaded(const json_t *restart) {
+    const bool needed = json_array_size(restart);
+    char *names = needed ? json_dumps(restart, 0) : NULL;
+    log_event(LOG_INFO, "reloaded", "the configuration was read again%s%s",
+              needed ? "; a restart is needed for " : "", names ? names : "");
+    free(names);
+}
+
 /* The service manager expects RELOADING=1 with a time that is not before that of its signal. */
-static void reload(struct service *service, const struct config *config) {
-    struct failure failure = { 0 };
-    const struct user_operators_watch watch = { stopping, say_checking, service };
+static void reload(struct service *service, struct config *config) {
+    struct outcome outcome = { .restart = json_array(), .problems = json_array() };
+    const struct user_operators_watch watch = { stopping, say_checking, service, outcome.problems };
+    struct front *front = service->front;
     service->then_ms = 2 * config->processing_ms + config->worker_start_ms; /* see front_reload */
     reload_wanted = 0;
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
-    if (!*config->operators_dir)
-        log_event(LOG_INFO, "SIGHUP: operators_dir is not set, so there is nothing to read again");
-    else if (!front_reload(service->front, &watch, &failure))
-        log_event(LOG_ERROR, "operators_dir: all operators stay as they were: %s", failure.message);
-    notify_serving(service, failure.message);
+    if (!read_config(service, config, outcome.restart, &outcome.config))
+        log_reloaded(outcome.restart);
+    log_failed("the configuration stays as it was", &outcome.config);
+    /* Keys first: a key that is taken back should not wait for a compiler. But a preset may need an
+     * operator that is new. */
+    const bool late = *config->keys_file && !front_reload_keys(front, &outcome.keys);
+    if (*config->operators_dir) front_reload(front, &watch, &outcome.operators);
+    log_failed("operators_dir: all operators stay as they were", &outcome.operators);
+    if (late) front_reload_keys(front, &outcome.keys);
+    log_failed("keys_file: all keys stay as they were", &outcome.keys);
+    report(front, config, &outcome);
+    notify_serving(service, outcome.config.status ? outcome.config.message
+                            : outcome.keys.status ? outcome.keys.message
+                                                  : outcome.operators.message);
 }
 
 static void stop(struct service *service, const struct config *config) {
-    log_event(LOG_INFO, "stopping: finishing accepted requests");
+    log_event(LOG_INFO, "stopping", "stopping: finishing accepted requests");
     say(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing accepted requests",
         config->drain_delay_ms + config->drain_timeout_ms);
     front_drain(service->front, interrupted);
     systemd_watchdog_stop(service->watchdog);
     front_destroy(service->front);
-    log_event(LOG_INFO, "stopped");
+    log_event(LOG_INFO, "stopped", "stopped");
 }
 
 /* ---- the daemon */
@@ -228,8 +318,7 @@ static sigset_t block_signals(void) {
 }
 
 /* Returns the exit status: 0 after a signal, 1 if the launcher has ended. */
-static int wait_for_stop(struct service *service, const struct config *config,
-                         const sigset_t *before) {
+static int wait_for_stop(struct service *service, struct config *config, const sigset_t *before) {
     sigset_t blocked;
     bool crippled = false;
     while (!signals_seen && !crippled) {
@@ -246,8 +335,9 @@ static int wait_for_stop(struct service *service, const struct config *config,
     }
     pthread_sigmask(SIG_SETMASK, before, NULL);
     if (crippled)
-        log_event(LOG_ERROR, "the process that starts workers has ended: none can be replaced, so "
-                             "the daemon finishes accepted requests and ends; start it again");
+        log_event(LOG_ERROR, "launcher_lost",
+                  "the process that starts workers has ended: none can be replaced, so "
+                  "the daemon finishes accepted requests and ends; start it again");
     return crippled ? 1 : 0;
 }
 
@@ -277,7 +367,7 @@ static enum status check_descriptors(const struct config *config, bool admin,
     return front_check_descriptors(config, admin || config->admin_listen[0], failure);
 }
 
-static int serve(const struct config *config) {
+static int serve(struct config *config) {
     struct failure failure = { 0 };
     struct service service = { .check_ms = user_operators_check_ms(config) };
     if (systemd_open(&service.systemd, &failure)) return complain(&failure);
@@ -287,9 +377,20 @@ static int serve(const struct config *config) {
     loading = true;
     catch_signals();
     if (sandbox_is_on(config) && launcher_open(config, &failure)) return complain(&failure);
-    const struct user_operators_watch watch = { stopping, say_checking, &service };
+    json_t *problems = json_array();
+    const struct user_operators_watch watch = { stopping, say_checking, &service, problems };
     struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
-    if (!operators) return signals_seen ? 0 : complain(&failure);
+    if (!operators) {
+        json_decref(problems);
+        return signals_seen ? 0 : complain(&failure);
+    }
+    struct key_table *keys = NULL;
+    if (*config->keys_file &&
+        !(keys = key_file_read(config->keys_file, &operators->ops, &failure))) {
+        json_decref(problems);
+        generation_release(operators);
+        return complain(&failure);
+    }
     const sigset_t before = block_signals();
     loading = false;
     codec_open_libraries();                     /* while files can be opened */
@@ -298,11 +399,14 @@ static int serve(const struct config *config) {
     /* The time to count the GPUs, and then to start their workers. */
     say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
     service.front =
-        front_create(config, service.systemd.sockets, operators, stop_is_wanted, &failure);
+        front_create(config, service.systemd.sockets, operators, keys, stop_is_wanted, &failure);
     if (!service.front) {
+        json_decref(problems);
         log_stop();
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
     }
+    report(service.front, config,
+           &(struct outcome){ .restart = json_array(), .problems = problems });
     launcher_narrow();
     sandbox_filter(SANDBOX_FRONT, config, launcher_pid());
     wait_ready(&service, &before);

@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <jpeglib.h>
 #include <microhttpd.h>
+#include <openssl/crypto.h>
 
 #define TEXT_OF(token)  #token
 #define VALUE_OF(macro) TEXT_OF(macro)
@@ -27,7 +28,7 @@ static void mhd_version(char *text, size_t size) {
              MHD_VERSION >> 8 & 0xff);
 }
 
-enum { LIBRARY_COUNT = 4 };
+enum { LIBRARY_COUNT = 5 };
 
 static void list_libraries(struct library libraries[LIBRARY_COUNT]) {
     const struct library list[LIBRARY_COUNT] = {
@@ -38,6 +39,7 @@ static void list_libraries(struct library libraries[LIBRARY_COUNT]) {
               ISAL_PATCH_VERSION),
           NULL },
         { "jansson", JANSSON_VERSION, jansson_version_str() },
+        { "libcrypto", OPENSSL_VERSION_STR, OpenSSL_version(OPENSSL_VERSION_STRING) },
     };
     memcpy(libraries, list, sizeof list);
     mhd_version(libraries[0].built, sizeof libraries[0].built);

@@ -18,6 +18,7 @@
 static int usage(void) {
     fputs("usage: burin worker --device cpu|cuda:N [--operators|--sandbox]\n"
           "       burin worker --count              print how many GPUs there are\n"
+          "       burin worker --config FILE        load it for a daemon that is being reloaded\n"
           "       burin worker --check NAME CACHE BYTES on|off MS MEMORY\n"
           "                                        check standard input\n",
           stderr);
@@ -54,6 +55,7 @@ int command_worker(int argc, char **argv) {
         printf("%d\n", device_cuda.count());
         return 0;
     }
+    if (argc == 3 && strcmp(argv[1], "--config") == 0) return process_print_config(argv[2]);
     if (argc == 8 && strcmp(argv[1], "--check") == 0) return user_operators_check(argv + 2);
     const bool operators = argc == 4 && strcmp(argv[3], "--operators") == 0;
     const bool sandbox = argc == 4 && strcmp(argv[3], "--sandbox") == 0;
@@ -82,7 +84,7 @@ int command_worker(int argc, char **argv) {
     }
     if (!slots || !prepare(slots, gpu, sandbox, &failure) ||
         device_choose(argv[2], &driver, &index, &failure)) {
-        log_event(LOG_ERROR, "worker: %s", failure.message);
+        log_event(LOG_ERROR, "worker_failed", "worker: %s", failure.message);
         slots_destroy(slots);
         return WORKER_FAILED;
     }

@@ -264,7 +264,8 @@ static bool take_answer(struct dispatcher *dispatcher, struct worker_handle *wor
     struct job *job = job_of(dispatcher, slot);
     if (worker->distrusted) return false;
     if (answer_take(dispatcher->options.slots, slot, clock_ns())) return true;
-    log_event(LOG_ERROR, "job %s: the worker returned an invalid answer", job->request_id);
+    log_event_of(LOG_ERROR, "answer_invalid", job->request_id, job->trace_id,
+                 "job %.63s: the worker returned an invalid answer", job->request_id);
     job->deaths++;
     job->lost_runs++;
     worker_handle_distrust(worker);

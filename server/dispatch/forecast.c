@@ -232,8 +232,8 @@ double forecast_least_ms(const struct forecast *forecast, const struct forecast_
 enum status forecast_check_length(const struct config *config, double least_ms,
                                   struct failure *failure) {
     const double allowed_ms = (double)config->processing_ms;
-    if (!config->refuse_times || least_ms <= (double)config->refuse_times * allowed_ms)
-        return STATUS_OK;
+    const long times = config_now(&config->refuse_times);
+    if (!times || least_ms <= (double)times * allowed_ms) return STATUS_OK;
     return fail(
         failure, STATUS_TOO_LARGE,
         "this is predicted to take %.0f s, and only %.3g s are allowed (processing_ms); send "
@@ -243,8 +243,8 @@ enum status forecast_check_length(const struct config *config, double least_ms,
 
 enum status forecast_check_time(const struct config *config, double wait_ms, double own_ms,
                                 double left_ms, struct failure *failure) {
-    if (!config->refuse_times || wait_ms + own_ms / (double)config->refuse_times <= left_ms)
-        return STATUS_OK;
+    const long times = config_now(&config->refuse_times);
+    if (!times || wait_ms + own_ms / (double)times <= left_ms) return STATUS_OK;
     return fail(
         failure, STATUS_BUSY,
         "this is predicted to be done in %.3g s, after %.3g s in the queue, and only %.3g s "

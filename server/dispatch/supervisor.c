@@ -84,7 +84,8 @@ static void receive(struct supervisor *supervisor, struct worker_handle *worker)
     const int count = channel_take(worker->channel, messages, MESSAGES, 0);
     for (int i = 0; i < count; i++) worker_handle_receive(worker, &messages[i]);
     if (worker->ready && !was_ready && write(supervisor->ready, &one, sizeof one) < 0)
-        log_event(LOG_ERROR, "cannot announce that worker %s is ready", worker->label);
+        log_event(LOG_ERROR, "worker_unannounced", "cannot announce that worker %s is ready",
+                  worker->label);
     if (count != 0) return;
     epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
     worker_handle_close(worker);
@@ -324,7 +325,7 @@ static void end_workers(struct supervisor *supervisor) {
     const int64_t until = clock_ns() + PROCESS_END_MS * ms_ns;
     for (int i = 0, code; i < supervisor->workers.count; i++)
         if (pids[i] && !process_end(pids[i], until, &code))
-            log_event(LOG_ERROR,
+            log_event(LOG_ERROR, "worker_not_ended",
                       "worker %s does not end: its driver hangs, or the launcher does not kill it",
                       supervisor->workers.all[i].label);
 }

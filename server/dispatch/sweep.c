@@ -39,6 +39,7 @@ void sweep_log_loss(const struct job *job, int64_t now) {
     static struct log_limit limit;
     int more;
     if (log_limit_allows(&limit, now, &more))
-        log_event(LOG_ERROR, "a message of job %.63s was lost and recovered, as were %d others",
-                  job->request_id, more);
+        log_event_of(LOG_ERROR, "message_recovered", job->request_id, job->trace_id,
+                     "a message of job %.63s was lost and recovered, as were %d others",
+                     job->request_id, more);
 }

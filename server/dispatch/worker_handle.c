@@ -74,7 +74,7 @@ bool worker_handle_start(struct worker_handle *worker, const struct worker_proce
         worker->restart_ns = clock_ns() + 1000 * ms_ns;
         snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s",
                  process->trouble);
-        log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
+        log_event(LOG_ERROR, "worker_not_started", "worker %s %s", worker->label, worker->trouble);
         return false;
     }
     worker->pid = process->pid;
@@ -103,14 +103,14 @@ void worker_handle_kill(struct worker_handle *worker) {
     worker->still = worker->ready ? "hung, and is being ended"
                                   : "did not open its device within worker_start_ms, and is being "
                                     "ended";
-    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->still);
+    log_event(LOG_ERROR, "worker_killed", "worker %s %s", worker->label, worker->still);
 }
 
 void worker_handle_distrust(struct worker_handle *worker) {
     worker->distrusted = true;
     end_process(worker);
     worker->still = "wrote invalid data, and is being ended";
-    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->still);
+    log_event(LOG_ERROR, "worker_killed", "worker %s %s", worker->label, worker->still);
 }
 
 void worker_handle_close(struct worker_handle *worker) {
@@ -142,7 +142,7 @@ bool worker_handle_reap(struct worker_handle *worker) {
     worker->restarts++;
     snprintf(worker->trouble, sizeof worker->trouble, "died (%s %d), being started again",
              code < 0 ? "signal" : "code", code < 0 ? -code : code);
-    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
+    log_event(LOG_ERROR, "worker_died", "worker %s %s", worker->label, worker->trouble);
     const int most = worker->cpu ? CPU_DOUBLINGS : GPU_DOUBLINGS;
     const int shift = worker->early_deaths < most ? worker->early_deaths : most;
     worker->restart_ns = clock_ns() + (worker->early_deaths ? (RESTART_MS << shift) * ms_ns : 0);
@@ -172,8 +172,8 @@ static void became_ready(struct worker_handle *worker, const struct message *mes
     worker->self_test_sent_ns = worker->heartbeat_ns = worker->moved_ns = clock_ns();
     worker->checked_ns = worker->moved_ns;
     take_text(worker->name, sizeof worker->name, message);
-    log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", worker->label, worker->name,
-              ns_to_ms(clock_ns() - worker->started_ns));
+    log_event(LOG_INFO, "worker_started", "worker %s ready: %s, %.0f ms after its start",
+              worker->label, worker->name, ns_to_ms(clock_ns() - worker->started_ns));
 }
 
 static void receive_self_test(struct worker_handle *worker, const struct message *message) {
@@ -236,8 +236,10 @@ static void send_self_test(struct worker_handle *worker, int64_t now) {
 }
 
 static void set_still(struct worker_handle *worker, const char *still) {
-    if (still && !worker->still) log_event(LOG_ERROR, "worker %s %s", worker->label, still);
-    if (!still && worker->still) log_event(LOG_INFO, "worker %s moves again", worker->label);
+    if (still && !worker->still)
+        log_event(LOG_ERROR, "worker_still", "worker %s %s", worker->label, still);
+    if (!still && worker->still)
+        log_event(LOG_INFO, "worker_moves", "worker %s moves again", worker->label);
     worker->still = still;
 }
 

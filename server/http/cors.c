@@ -2,27 +2,27 @@
 #include "server/http/cors.h"
 
 #include "config/origins.h"
+#include "server/http/front.h"
 
 #include <string.h>
 
 /* Headers of answers that pages cannot read without permission. */
 static const char exposed[] =
-    "Accept-Encoding, Allow, ETag, Retry-After, Server-Timing, X-Burin-Device, X-Burin-Timing, "
-    "X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, X-Result-Width";
+    "Accept-Encoding, Allow, ETag, Retry-After, Server-Timing, WWW-Authenticate, X-Burin-Device, "
+    "X-Burin-Timing, X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, "
+    "X-Result-Width, traceparent, tracestate";
 
 /* The asterisk means all but Authorization; old browsers take it for a name. */
 static const char allowed_headers[] =
-    "Accept, Cache-Control, Content-Type, If-None-Match, X-Request-ID, X-Requested-With, *";
+    "Accept, Cache-Control, Content-Type, If-None-Match, X-Request-ID, X-Requested-With, "
+    "traceparent, tracestate, *";
 
 static bool is_on(const struct exchange *exchange) {
-    return exchange->front->service.config->cors_origins[0] && !exchange->listener->admin;
+    return front_origins(exchange->front)[0] && !exchange->listener->admin;
 }
 
-/* NULL: the request has none, or several. */
 static const char *origin_of(const struct exchange *exchange) {
-    struct header_lines lines;
-    connection_header_lines(exchange->library, MHD_HTTP_HEADER_ORIGIN, &lines);
-    return lines.count == 1 ? lines.values[0] : NULL;
+    return connection_only_header(exchange->library, MHD_HTTP_HEADER_ORIGIN);
 }
 
 /* NULL: none. The request's own text is sent back only if it equals a configured origin. */
@@ -48,8 +48,7 @@ int cors_fields_for(const char *list, const char *origin,
 
 int cors_fields(const struct exchange *exchange, struct cors_field fields[CORS_FIELDS_MAX]) {
     if (!is_on(exchange)) return 0;
-    return cors_fields_for(exchange->front->service.config->cors_origins, origin_of(exchange),
-                           fields);
+    return cors_fields_for(front_origins(exchange->front), origin_of(exchange), fields);
 }
 
 /* ---- preflights */
@@ -59,8 +58,7 @@ static enum status answer_preflight(struct exchange *exchange, struct reply *rep
     (void)failure;
     reply->http_status = MHD_HTTP_NO_CONTENT;
     reply->response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    if (!reply->response ||
-        !allowed_origin(exchange->front->service.config->cors_origins, origin_of(exchange)))
+    if (!reply->response || !allowed_origin(front_origins(exchange->front), origin_of(exchange)))
         return STATUS_OK;
     static const struct cors_field fields[] = {
         { "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT" },

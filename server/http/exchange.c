@@ -3,12 +3,12 @@
 
 #include "server/http/identity.h"
 #include "server/http/route.h"
+#include "server/log/log.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 
 /* Leaves out texts that are written before they are read, and spans, which are not read here: cache
  * lines that a request does not touch stay a lane's. */
@@ -32,8 +32,8 @@ void exchange_make_id(const char *given, size_t length, char id[REQUEST_ID_MAX])
         id[length] = '\0';
         if (strspn(id, allowed) == length) return;
     }
-    uint64_t bits[2] = { 0 };
-    while (getrandom(bits, sizeof bits, 0) != sizeof bits) continue; /* a signal came first */
+    uint64_t bits[2];
+    trace_random(bits, sizeof bits);
     snprintf(id, REQUEST_ID_MAX, "%016llx%016llx", (unsigned long long)bits[0],
              (unsigned long long)bits[1]);
 }
@@ -52,7 +52,10 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     struct front *front = listener->front;
     struct connection *connection = connection_of(library);
     const char *id = connection_header(library, "X-Request-ID");
-    if (!connection || !connection->filter) return NULL;
+    if (!connection || !connection->filter) {
+        log_event(LOG_ERROR, "no_memory", "a connection was closed: there is no memory for it");
+        return NULL;
+    }
     struct exchange *exchange = (struct exchange *)connection->memory;
     clear(exchange);
     exchange->front = front;
@@ -65,11 +68,22 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     exchange->method = method;
     exchange->request.client = find_client(library, &front->trusted_proxies);
     exchange->request.slot = -1;
+    exchange->request.upload.bytes_max = config_now(&front->service.config->body_bytes_max);
     exchange->request.start_ns = connection->start_ns;
     strcpy(exchange->request.label, "other");
     exchange_make_id(id, id ? strlen(id) : 0, exchange->request.id);
+    struct header_lines parents;
+    connection_header_lines(library, "traceparent", &parents);
+    trace_begin(&exchange->request.trace, parents.values, parents.count);
     __atomic_add_fetch(&front->exchanges, 1, __ATOMIC_RELAXED);
     return exchange;
+}
+
+void exchange_trace(const struct exchange *exchange, struct trace_fields *fields) {
+    struct header_lines states;
+    connection_header_lines(exchange->library, "tracestate", &states);
+    trace_print_parent(&exchange->request.trace, fields->parent);
+    trace_join_state(&exchange->request.trace, states.values, states.count, fields->state);
 }
 
 const char *exchange_coding(const struct exchange *exchange) {

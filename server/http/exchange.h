@@ -22,12 +22,19 @@ enum exchange_state {
     EXCHANGE_LINGERING /* refused on the socket; the rest is read and dropped for a while */
 };
 
+/* An image, for the log. */
+struct image_facts {
+    char type[32];          /* a media type; "": not known */
+    uint32_t width, height; /* 0: not known, or several */
+};
+
 struct exchange {
     struct request request; /* its owner is this exchange */
     struct front *front;
     const struct front_listener *listener;
     struct connection *connection;
     struct MHD_Connection *library; /* libmicrohttpd's handle for this connection */
+    struct key_table *keys;         /* while its head is read, if a key is asked for; else NULL */
     const struct route *route;      /* NULL: none; http_status is set */
     enum exchange_state state;
     const char *method, *path; /* the library's; path: without the query, unescaped */
@@ -44,6 +51,7 @@ struct exchange {
     struct timing timing;
     char device[DEVICE_NAME_MAX]; /* "": no worker got it */
     uint64_t pixels;              /* of the input image */
+    struct image_facts input, output;
 };
 
 /* A request has come: its exchange, in the connection's memory. NULL: the connection has none. */
@@ -53,6 +61,12 @@ struct exchange *exchange_begin(const struct front_listener *listener,
 /* The id that a client has GIVEN, of LENGTH bytes, if its characters are harmless; else 128 random
  * bits, since anyone who knows an id can see its progress. */
 void exchange_make_id(const char *given, size_t length, char id[REQUEST_ID_MAX]);
+
+/* The values of traceparent and tracestate in the answer; the latter is "" if there is none. */
+struct trace_fields {
+    char parent[TRACE_PARENT_MAX], state[TRACE_STATE_MAX];
+};
+void exchange_trace(const struct exchange *exchange, struct trace_fields *fields);
 
 /* The Content-Encoding that compresses the body; NULL: none. */
 const char *exchange_coding(const struct exchange *exchange);

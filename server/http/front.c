@@ -8,6 +8,7 @@
 
 #include "config/memory.h"
 #include "pipeline/timing.h"
+#include "server/access/once.h"
 #include "server/api/values_json.h"
 #include "server/descriptors.h"
 #include "server/http/exchange.h"
@@ -198,6 +199,28 @@ static enum status start_workers(struct front *front, const struct worker_list *
     return front->service.supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
+/* Those who may not use it are refused, or a proxy does that. No key is asked for on ADMIN. */
+static bool may_be_reached(const struct config *config, bool admin) {
+    return config->insecure || (config->keys_file[0] && !admin);
+}
+
+static enum status open_access(struct front *front, struct failure *failure) {
+    bool good = true;
+    if (!front->keys.current) return STATUS_OK;
+    front_show_keys(front, front->keys.current);
+    front->once = once_open();
+    for (int i = 0; i < front->io_threads && good; i++)
+        good = (front->listeners[i].hasher = hasher_open());
+    if (front->once && good) return STATUS_OK;
+    return fail(failure, STATUS_NO_MEMORY, "there is no memory to check keys");
+}
+
+static void close_access(struct front *front) {
+    for (int i = 0; i < front->io_threads; i++) hasher_close(front->listeners[i].hasher);
+    once_close(front->once);
+    key_tables_destroy(&front->keys);
+}
+
 static bool has_admin(const struct front *front, const struct front_sockets *sockets) {
     return sockets->admin >= 0 || front->service.config->admin_listen[0];
 }
@@ -209,7 +232,7 @@ static void limit_connections(struct front *front, const struct front_sockets *s
         find_limits(front->service.config, front->io_threads, has_admin(front, sockets), &now);
     lingering_close_set_max(front->lingering, front->limits.lingering);
     if (front->limits.listen < wanted)
-        log_event(LOG_ERROR,
+        log_event(LOG_ERROR, "connections_limited",
                   "connections_max is %ld, but the limit of open files, %ld, leaves room for %d "
                   "connections: no more are accepted at a time; raise it (ulimit -n, "
                   "LimitNOFILE=) or lower connections_max",
@@ -272,8 +295,8 @@ static enum status open_listeners(struct front *front, bool admin, int fd,
     const struct config *config = front->service.config;
     if (fd < 0)
         fd = listen_socket_open(admin ? config->admin_listen : config->listen,
-                                admin ? "--admin-listen" : "--listen", config->insecure,
-                                &front->files[admin], failure);
+                                admin ? "--admin-listen" : "--listen",
+                                may_be_reached(config, admin), &front->files[admin], failure);
     if (fd < 0) return STATUS_INTERNAL;
     if (!admin) listen_socket_address(fd, front->address, sizeof front->address);
     const long first = admin ? front->io_threads : 0;
@@ -287,12 +310,13 @@ static enum status open_listeners(struct front *front, bool admin, int fd,
 
 static enum status check_sockets(struct front *front, const struct front_sockets *sockets,
                                  struct failure *failure) {
-    const bool insecure = front->service.config->insecure;
+    const struct config *config = front->service.config;
+    const bool insecure = may_be_reached(config, false), admin = may_be_reached(config, true);
     front->inherited[0] = sockets->http >= 0;
     front->inherited[1] = sockets->admin >= 0;
     if (front->inherited[0] && listen_socket_check(sockets->http, "http", insecure, failure))
         return failure->status;
-    return front->inherited[1] ? listen_socket_check(sockets->admin, "admin", insecure, failure)
+    return front->inherited[1] ? listen_socket_check(sockets->admin, "admin", admin, failure)
                                : STATUS_OK;
 }
 
@@ -317,6 +341,7 @@ static enum status start(struct front *front, struct front_sockets *sockets,
     front->service.metrics = metrics_create();
     if (!front->service.metrics)
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for the metrics");
+    if (open_access(front, failure)) return failure->status;
     metrics_add_operators(front->service.metrics, &front->service.generations.current->ops);
     struct worker_list workers;
     const struct process_limits limits = { (int)front->service.config->worker_start_ms,
@@ -337,11 +362,12 @@ static void close_sockets(const struct front_sockets *sockets) {
 }
 
 struct front *front_create(const struct config *config, struct front_sockets sockets,
-                           struct generation *operators, int (*interrupted)(void),
-                           struct failure *failure) {
+                           struct generation *operators, struct key_table *keys,
+                           int (*interrupted)(void), struct failure *failure) {
     struct front *front = calloc(1, sizeof *front);
     if (!front) {
         generation_release(operators);
+        key_table_release(keys);
         fail(failure, STATUS_NO_MEMORY, "there is no memory for the daemon");
         return close_sockets(&sockets), NULL;
     }
@@ -351,12 +377,17 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     networks_read(config->trusted_proxies, &front->trusted_proxies);
     types_read(config->prefer, &front->service.prefer);
     generations_init(&front->service.generations, operators);
+    key_tables_init(&front->keys, keys);
+    pthread_mutex_init(&front->outcome_lock, NULL);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
     front->start_ns = clock_ns();
     front->io_threads = io_threads_of(config);
     front->listeners[front->io_threads].admin = true;
-    const enum status status = start(front, &sockets, interrupted, failure);
+    const enum status status =
+        front_set_origins(front, config->cors_origins)
+            ? start(front, &sockets, interrupted, failure)
+            : fail(failure, STATUS_NO_MEMORY, "there is no memory for cors_origins");
     close_sockets(&sockets);
     if (status) return front_destroy(front), NULL;
     return front;
@@ -447,6 +478,10 @@ void front_destroy(struct front *front) {
     lingering_close_destroy(front->lingering);
     slots_destroy(front->service.slots);
     metrics_destroy(front->service.metrics);
+    close_access(front);
     generations_release(&front->service.generations);
+    json_decref(front->outcome);
+    json_decref(front->problems);
+    for (struct origins *last; (last = front->origins); free(last)) front->origins = last->before;
     free(front);
 }

@@ -14,11 +14,13 @@
 #include "config/config.h"
 #include "server/user_operators.h"
 
+#include <jansson.h>
 #include <signal.h>
 #include <stdbool.h>
 
 struct front;
 struct generation;
+struct key_table;
 
 /* Listening sockets that were opened for us, such as by systemd; -1: none, `listen` or
  * `admin_listen` is opened. Other processes may share them: they stay usable when we end, and
@@ -32,11 +34,12 @@ struct front_sockets {
 enum status front_check_descriptors(const struct config *config, bool admin,
                                     struct failure *failure);
 
-/* Takes over the SOCKETS and the caller's hold of the OPERATORS, also if it fails. INTERRUPTED (may
- * be NULL) is called while GPUs are counted: true ends that with STATUS_CANCELLED. */
+/* Takes over the SOCKETS and the caller's holds of the OPERATORS and of the KEYS (NULL: no key is
+ * asked for), also if it fails. INTERRUPTED (may be NULL) is called while GPUs are counted: true
+ * ends that with STATUS_CANCELLED. */
 struct front *front_create(const struct config *config, struct front_sockets sockets,
-                           struct generation *operators, int (*interrupted)(void),
-                           struct failure *failure);
+                           struct generation *operators, struct key_table *keys,
+                           int (*interrupted)(void), struct failure *failure);
 
 /* Whether the first worker is healthy: the first GPU's if there is a GPU. */
 bool front_first_is_ready(struct front *front);
@@ -64,6 +67,19 @@ const char *front_address(const struct front *front);
  * one that may name a user's operator. Bodies that still come after processing_ms are refused. */
 bool front_reload(struct front *front, const struct user_operators_watch *watch,
                   struct failure *failure);
+
+/* Reads keys_file again and puts it in force as a whole. If it fails (false, with a sentence), the
+ * present keys stay. */
+bool front_reload_keys(struct front *front, struct failure *failure);
+/* Pages of these origins may call from now on. False: no memory, and all is as before. */
+bool front_set_origins(struct front *front, const char *list);
+
+/* The value of cors_origins in force; valid as long as FRONT. Any thread. */
+const char *front_origins(const struct front *front);
+
+/* GET /readyz reports OUTCOME as "reload", and GET /ops the PROBLEMS of operators' files, a list of
+ * sentences, from now on. Takes both over. */
+void front_set_outcome(struct front *front, json_t *outcome, json_t *problems);
 
 /* Readiness says no at once. After drain_delay_ms new requests are refused. When the last accepted
  * one is answered, or after drain_timeout_ms, no client can connect any more. Returns within a

@@ -10,6 +10,7 @@
 #define BURIN_FRONT_STATE_H
 
 #include "config/networks.h"
+#include "server/access/key_table.h"
 #include "server/http/engine/eviction.h"
 #include "server/http/engine/listen_socket.h"
 #include "server/http/engine/listener.h"
@@ -17,12 +18,15 @@
 #include "server/jobs/completion_pipe.h"
 #include "server/request/service.h"
 
+#include <jansson.h>
+
 /* The front's side of a listener: one for each I/O thread. */
 struct front_listener {
     struct front *front;
     struct listener *listener;
-    int pipe[2]; /* on which finished jobs come back; -1: the admin listener has none */
-    bool admin;  /* serves only probes and metrics */
+    int pipe[2];           /* on which finished jobs come back; -1: the admin listener has none */
+    bool admin;            /* serves only probes and metrics */
+    struct hasher *hasher; /* for keys; NULL: none are asked for */
     struct queue_seen queue_seen;
     int64_t looked_ns; /* last look for completions that the pipe has lost */
 };
@@ -36,9 +40,17 @@ struct connection_limits {
     int lingering; /* sockets that lingering_close.h keeps open */
 };
 
+/* The key cors_origins, which a reload may replace; all stay to the end, for threads that read. */
+struct origins {
+    struct origins *before;
+    char list[CONFIG_ORIGINS_MAX];
+};
+
 struct front {
     struct service service;
     struct networks trusted_proxies; /* of the key `trusted_proxies` */
+    struct key_tables keys;          /* of the key `keys_file` */
+    struct once *once;               /* NULL: no keys are asked for */
     struct deadline_thread *deadlines;
     struct lingering_close *lingering;
     struct connection_limits limits;
@@ -52,7 +64,11 @@ struct front {
     char address[CONFIG_TEXT_MAX];                  /* of `listen` */
     struct socket_file files[2]; /* of `listen` and `admin_listen`, if they are unix sockets */
 
+    pthread_mutex_t outcome_lock;
+    json_t *outcome, *problems; /* of the last reload: for GET /readyz and GET /ops */
+
     /* atomic */
+    struct origins *origins;
     int64_t refused_unlogged, refused_logged_ns; /* overload.c's */
     int64_t reload_waits_until; /* a reload waits for requests whose body still comes; from this
                                    time on they are refused; 0: no reload waits */
@@ -63,5 +79,8 @@ struct front {
                                    does not wait for them */
     bool last_requests;         /* each answer ends its connection */
 };
+
+/* Counts requests for KEYS by their ids, and logs what of their limits is not applied. */
+void front_show_keys(struct front *front, const struct key_table *keys);
 
 #endif

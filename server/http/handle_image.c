@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Requests with an image: an operator (or /pipeline), and /info, which reads only the image's
  * header. The path names the operator; its settings follow in the query and in form fields. */
+#include "pipeline/param.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum status process_begin(struct exchange *exchange, struct failure *failure) {
@@ -13,6 +15,25 @@ enum status process_begin(struct exchange *exchange, struct failure *failure) {
     struct dialect *dialect =
         imaginary_dialect(&exchange->imaginary, ops, op, route_is_imaginary(exchange->path));
     return settings_init(&request->settings, ops, op, dialect, failure);
+}
+
+/* The preset's operator takes the place of its name. Only now a name that there is not is refused:
+ * without a key, nobody learns which there are. */
+enum status preset_begin(struct exchange *exchange, struct failure *failure) {
+    const struct preset *preset = route_preset(exchange->keys, exchange->path);
+    struct request *request = &exchange->request;
+    char shown[PARAM_SHOWN_MAX];
+    if (!preset) {
+        exchange->http_status = MHD_HTTP_NOT_FOUND;
+        return fail(failure, STATUS_BAD_REQUEST, "there is no %s here",
+                    param_shown(exchange->path, shown));
+    }
+    snprintf(request->label, sizeof request->label, "%.47s", preset->op);
+    enum status status = process_begin(exchange, failure);
+    for (int i = 0; i < preset->count && !status; i++)
+        status = settings_set(&request->settings, preset->arguments[i].name,
+                              preset->arguments[i].value, failure);
+    return status;
 }
 
 enum status process_submit(struct exchange *exchange, struct failure *failure) {
@@ -46,13 +67,9 @@ static json_t *describe(const struct probe *probe, uint64_t bytes) {
 
 enum status info_answer(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     struct request *request = &exchange->request;
-    const struct probe_limits limits = request_limits(request);
-    const struct job *job = request_job(request);
-    struct probe probe;
+    struct job *job = request_job(request);
     enum status status = request_check_aux(request, NULL, failure);
-    if (!status)
-        status = probe_image(slot_bytes(request->service->slots, request->slot) + job->image_offset,
-                             job->image_length, &limits, &probe, failure);
-    if (!status) *reply = reply_json(MHD_HTTP_OK, describe(&probe, job->image_length));
+    if (!status) status = request_probe(request, &job->probe, failure);
+    if (!status) *reply = reply_json(MHD_HTTP_OK, describe(&job->probe, job->image_length));
     return status;
 }

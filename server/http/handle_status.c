@@ -4,6 +4,7 @@
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/log/log.h"
+#include "server/request/negotiation.h"
 #include "server/version.h"
 
 #include <malloc.h>
@@ -43,7 +44,8 @@ static const char *why_not_ready(const struct service *service, const struct wor
 
 enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
-    const struct service *service = &exchange->front->service;
+    struct front *front = exchange->front;
+    const struct service *service = &front->service;
     struct worker_facts workers[WORKERS_MAX];
     const int worker_count = supervisor_workers(service->supervisor, workers);
     int waiting;
@@ -51,11 +53,32 @@ enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct
     const char *why_not = why_not_ready(service, workers, worker_count, waiting);
     json_t *list = json_array();
     for (int i = 0; i < worker_count; i++) json_array_append_new(list, worker_json(&workers[i]));
-    *reply = reply_json(why_not ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
-                        json_pack("{s:s, s:i, s:i, s:o}", "status", why_not ? why_not : "ready",
-                                  "queued", waiting, "queue_jobs", (int)service->config->queue_jobs,
-                                  "workers", list));
+    pthread_mutex_lock(&front->outcome_lock);
+    json_t *outcome = json_deep_copy(front->outcome);
+    pthread_mutex_unlock(&front->outcome_lock);
+    *reply =
+        reply_json(why_not ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
+                   json_pack("{s:s, s:i, s:i, s:o, s:o*}", "status", why_not ? why_not : "ready",
+                             "queued", waiting, "queue_jobs", (int)service->config->queue_jobs,
+                             "workers", list, "reload", outcome));
     return STATUS_OK;
+}
+
+static int weight_of(const struct header_lines *lines, const char *media_type) {
+    int most = 0;
+    for (int i = 0; i < lines->count; i++) {
+        const int weight = negotiation_weight(lines->values[i], media_type);
+        if (weight > most) most = weight;
+    }
+    return most;
+}
+
+/* A scraper that knows OpenMetrics names the type in Accept. */
+static bool wants_open_metrics(const struct exchange *exchange) {
+    struct header_lines lines;
+    connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
+    const int weight = weight_of(&lines, "application/openmetrics-text");
+    return weight > 0 && weight >= weight_of(&lines, "text/plain");
 }
 
 enum status handle_metrics(struct exchange *exchange, struct reply *reply,
@@ -77,6 +100,7 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
             log_lines_dropped() +
             __atomic_load_n(slots_log_dropped(front->service.slots), __ATOMIC_RELAXED),
         .version = version_text(),
+        .open_metrics = wants_open_metrics(exchange),
     };
     supervisor_jobs(front->service.supervisor, &now.queued);
     deadline_thread_counts(front->deadlines, &now.connections);
@@ -86,7 +110,11 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
     if (!out) return STATUS_OK; /* no memory: the reply stays empty */
     metrics_print(front->service.metrics, &now, out);
     fclose(out);
-    *reply = reply_text("text/plain; version=0.0.4", "no-cache", text);
+    *reply =
+        reply_text(now.open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                    : "text/plain; version=0.0.4",
+                   "no-cache", text);
+    if (reply->response) MHD_add_response_header(reply->response, MHD_HTTP_HEADER_VARY, "Accept");
     return STATUS_OK;
 }
 

@@ -146,6 +146,11 @@ static int find_param(const struct param *list, const char *name) {
     return -1;
 }
 
+bool imaginary_knows(const char *name) {
+    return find_param(imaginary_frame, name) >= 0 || find_param(imaginary_rest, name) >= 0 ||
+           strcmp(name, "aspectratio") == 0;
+}
+
 static bool takes_frame(const struct imaginary_row *row, int index) {
     static const unsigned needs[FRAME_PARAMS] = {
         [FRAME_WIDTH] = TAKES_SIZE,     [FRAME_HEIGHT] = TAKES_SIZE,
@@ -202,8 +207,8 @@ static const struct {
 } strangers[] = {
     { "url", "nothing is fetched here; send the image as the body, or in the form's part file" },
     { "file", "no file is opened here; send the image as the body, or in the form's part file" },
-    { "key", "no key is asked for here; let a proxy in front do it, and leave key out" },
-    { "sign", "nothing is signed here; let a proxy in front do it, and leave sign out" },
+    { "key", "a key goes into the header Authorization; leave key out" },
+    { "sign", "burin sign makes addresses that are signed; leave sign out" },
     { "speed", "a WebP has effort=0..6 in place of speed" },
 };
 

@@ -53,6 +53,9 @@ const char *imaginary_name(int index, const char **op);
 /* Whether NAME is an operation of imaginary that Burin has. */
 bool imaginary_has(const char *name);
 
+/* Whether any operation of imaginary has a parameter NAME that Burin understands. */
+bool imaginary_knows(const char *name);
+
 /* For settings_init: the dialect of a request for the operation NAME, or for /pipeline or /info
  * (NULL).
  * NULL: imaginary has no operation NAME, or a user's operator among OPS has that name and not

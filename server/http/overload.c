@@ -8,6 +8,7 @@
 #include "pipeline/timing.h"
 #include "server/api/json_writer.h"
 #include "server/http/exchange.h"
+#include "server/http/front.h"
 #include "server/http/identity.h"
 #include "server/http/problem.h"
 #include "server/http/route.h"
@@ -108,6 +109,7 @@ static bool keeps_alive(const struct request_head *request, const struct request
            strncasecmp(header->value, word, header->value_length) == 0;
 }
 
+/* Without an exemplar, since the log has no line for each. */
 static void count_request(struct front *front, const struct request_head *request,
                           enum rejection reason) {
     char path[64] = "/";
@@ -116,28 +118,41 @@ static void count_request(struct front *front, const struct request_head *reques
     snprintf(path, sizeof path, "%.*s", (int)(length < sizeof path ? length : sizeof path),
              request->target.bytes);
     metrics_reject(front->service.metrics, reason);
-    metrics_request(front->service.metrics, route_name(path), MHD_HTTP_SERVICE_UNAVAILABLE, 0, NULL,
-                    0);
+    metrics_request(front->service.metrics, NULL, route_name(path), MHD_HTTP_SERVICE_UNAVAILABLE, 0,
+                    NULL, 0);
 }
 
-enum { FORWARDED_MAX = 8, FORWARDED_BYTES = 512 };
+enum { LINES_MAX = 8 };
+
+/* The lines of one header, terminated. */
+struct lines {
+    char texts[LINES_MAX][CONFIG_ORIGINS_MAX];
+    const char *values[LINES_MAX];
+    int count;
+};
+
+/* False, and no lines: there are too many, or one is too long. */
+static bool read_lines(const struct request_head *request, const char *name, struct lines *lines) {
+    lines->count = 0;
+    for (int i = 0; i < request->header_count; i++) {
+        const struct header_field *header = &request->headers[i];
+        if (!is_named(header, name)) continue;
+        if (lines->count == LINES_MAX || header->value_length >= sizeof lines->texts[0])
+            return lines->count = 0, false;
+        char *text = lines->texts[lines->count];
+        memcpy(text, header->value, header->value_length);
+        text[header->value_length] = '\0';
+        lines->values[lines->count++] = text;
+    }
+    return true;
+}
 
 /* The client that a trusted proxy names in the head; :: if it is not clear. */
 static struct client forwarded(const struct front *front, const struct request_head *request) {
-    char texts[FORWARDED_MAX][FORWARDED_BYTES];
-    const char *lines[FORWARDED_MAX];
-    int count = 0;
-    for (int i = 0; i < request->header_count; i++) {
-        const struct header_field *header = &request->headers[i];
-        if (!is_named(header, "X-Forwarded-For")) continue;
-        if (count == FORWARDED_MAX || header->value_length >= FORWARDED_BYTES)
-            return (struct client){ in6addr_any };
-        snprintf(texts[count], FORWARDED_BYTES, "%.*s", (int)header->value_length, header->value);
-        lines[count] = texts[count];
-        count++;
-    }
-    const struct client client =
-        identity_forwarded(&front->trusted_proxies, &(struct client){ in6addr_any }, lines, count);
+    struct lines lines;
+    if (!read_lines(request, "X-Forwarded-For", &lines)) return (struct client){ in6addr_any };
+    const struct client client = identity_forwarded(
+        &front->trusted_proxies, &(struct client){ in6addr_any }, lines.values, lines.count);
     return client_unit(&client);
 }
 
@@ -157,28 +172,18 @@ static bool find_reason(const struct front *front, const struct client *peer,
            STATUS_OK;
 }
 
-/* The value of the request's only Origin, terminated, in TEXT; NULL: there is none, or several. */
-static const char *origin_of(const struct request_head *request, char text[CONFIG_ORIGINS_MAX]) {
-    const struct header_field *found = NULL;
-    for (int i = 0; i < request->header_count; i++) {
-        const struct header_field *header = &request->headers[i];
-        if (!is_named(header, MHD_HTTP_HEADER_ORIGIN)) continue;
-        if (found) return NULL;
-        found = header;
-    }
-    if (!found || found->value_length >= CONFIG_ORIGINS_MAX) return NULL;
-    memcpy(text, found->value, found->value_length);
-    text[found->value_length] = '\0';
-    return text;
-}
-
 /* Pages of other sites that may read answers may read the refusal, too. */
 static void add_fields(const struct front *front, const struct request_head *request,
                        struct problem *problem) {
     struct cors_field fields[CORS_FIELDS_MAX];
-    char origin[CONFIG_ORIGINS_MAX], seconds[16];
+    struct lines lines;
+    char state[TRACE_STATE_MAX], seconds[16];
+    read_lines(request, "tracestate", &lines);
+    trace_join_state(problem->trace, lines.values, lines.count, state);
+    if (*state) problem_add_field(problem, "tracestate", state);
+    read_lines(request, MHD_HTTP_HEADER_ORIGIN, &lines);
     const int count =
-        cors_fields_for(front->service.config->cors_origins, origin_of(request, origin), fields);
+        cors_fields_for(front_origins(front), lines.count == 1 ? lines.values[0] : NULL, fields);
     for (int i = 0; i < count; i++) problem_add_field(problem, fields[i].name, fields[i].value);
     snprintf(seconds, sizeof seconds, "%d", supervisor_retry_after_s(front->service.supervisor));
     problem_add_field(problem, MHD_HTTP_HEADER_RETRY_AFTER, seconds);
@@ -190,14 +195,20 @@ size_t overload_refusal(void *context, const struct client *client,
     struct front *front = ((struct front_listener *)context)->front;
     const struct header_field *given = find(request, "X-Request-ID");
     char id[REQUEST_ID_MAX];
+    struct lines parents;
+    struct trace trace;
     struct failure failure = { 0 };
     enum rejection reason;
     if (!find_reason(front, client, request, &reason, &failure)) return 0;
     exchange_make_id(given ? given->value : "", given ? given->value_length : 0, id);
+    read_lines(request, "traceparent", &parents);
+    trace_begin(&trace, parents.values, parents.count);
     *last = !keeps_alive(request, facts);
-    struct problem problem = {
-        .http_status = MHD_HTTP_SERVICE_UNAVAILABLE, .failure = &failure, .id = id, .closes = *last
-    };
+    struct problem problem = { .http_status = MHD_HTTP_SERVICE_UNAVAILABLE,
+                               .failure = &failure,
+                               .id = id,
+                               .trace = &trace,
+                               .closes = *last };
     add_fields(front, request, &problem);
     const size_t length = problem_print(&problem, out, size);
     if (length == 0) return 0;

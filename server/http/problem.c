@@ -10,13 +10,15 @@
 
 static int status_code(enum status status) {
     static const int codes[STATUS_COUNT] = {
-        [STATUS_OK] = 200,           [STATUS_BAD_PARAM] = 400,
-        [STATUS_BAD_REQUEST] = 400,  [STATUS_BODY_TOO_LARGE] = 413,
-        [STATUS_NOT_AN_IMAGE] = 415, [STATUS_CORRUPT] = 422,
-        [STATUS_TOO_LARGE] = 422,    [STATUS_MISMATCH] = 422,
-        [STATUS_BUSY] = 503,         [STATUS_DEADLINE] = 504,
-        [STATUS_CANCELLED] = 499,    [STATUS_NO_MEMORY] = 503,
-        [STATUS_DEVICE] = 500,       [STATUS_INTERNAL] = 500,
+        [STATUS_OK] = 200,          [STATUS_BAD_PARAM] = 400,
+        [STATUS_BAD_REQUEST] = 400, [STATUS_BODY_TOO_LARGE] = 413,
+        [STATUS_NO_KEY] = 401,      [STATUS_FORBIDDEN] = 403,
+        [STATUS_EXPIRED] = 410,     [STATUS_NOT_AN_IMAGE] = 415,
+        [STATUS_CORRUPT] = 422,     [STATUS_TOO_LARGE] = 422,
+        [STATUS_MISMATCH] = 422,    [STATUS_BUSY] = 503,
+        [STATUS_DEADLINE] = 504,    [STATUS_CANCELLED] = 499,
+        [STATUS_NO_MEMORY] = 503,   [STATUS_DEVICE] = 500,
+        [STATUS_INTERNAL] = 500,
     };
     return codes[status];
 }
@@ -50,22 +52,24 @@ static void escape(const char *message, char *out) {
     *out = '\0';
 }
 
-/* Returns the length. */
+/* KEY: the id of the key that was proved, or "". Returns the length. */
 static size_t print_body(const struct failure *failure, int http_status, const char *id,
-                         char out[BODY_MAX]) {
+                         const struct trace *trace, const char *key, char out[BODY_MAX]) {
     char message[2 * sizeof failure->message];
     escape(failure->message, message);
     return (size_t)snprintf(
         out, BODY_MAX,
         "{\"type\": \"about:blank\", \"title\": \"%s\", \"status\": %d, \"detail\": \"%s\", "
-        "\"message\": \"%s\", \"code\": \"%s\", \"request_id\": \"%s\"}",
+        "\"message\": \"%s\", \"code\": \"%s\", \"request_id\": \"%s\", "
+        "\"trace_id\": \"%s\"%s%s%s}",
         MHD_get_reason_phrase_for((unsigned)http_status), http_status, message, message,
-        problem_code(failure, http_status), id);
+        problem_code(failure, http_status), id, trace->id, *key ? ", \"key\": \"" : "", key,
+        *key ? "\"" : "");
 }
 
 /* ---- the headers that only some problems have */
 
-enum { FIELDS_MAX = 3, VALUE_MAX = 32 };
+enum { FIELDS_MAX = 3, VALUE_MAX = 64 };
 
 struct field {
     const char *name;
@@ -84,6 +88,13 @@ static int extra_fields(const struct exchange *exchange, int http_status,
     if (http_status == MHD_HTTP_METHOD_NOT_ALLOWED && exchange->allow) {
         fields[count].name = MHD_HTTP_HEADER_ALLOW;
         snprintf(fields[count++].value, VALUE_MAX, "%s", exchange->allow);
+    }
+    if (http_status == MHD_HTTP_UNAUTHORIZED) {
+        const bool has_token =
+            connection_header(exchange->library, MHD_HTTP_HEADER_AUTHORIZATION) != NULL;
+        fields[count].name = MHD_HTTP_HEADER_WWW_AUTHENTICATE;
+        snprintf(fields[count++].value, VALUE_MAX, "Bearer realm=\"burin\"%s",
+                 has_token ? ", error=\"invalid_token\"" : "");
     }
     /* Distinguishes a Content-Encoding from an image of a type that is not read (RFC 9110,
      * 12.5.3). */
@@ -106,7 +117,8 @@ struct reply problem_reply(const struct exchange *exchange) {
     struct field fields[FIELDS_MAX];
     char body[BODY_MAX];
     struct reply reply = { .http_status = http_status };
-    reply.bytes = print_body(&exchange->failure, http_status, exchange->request.id, body);
+    reply.bytes = print_body(&exchange->failure, http_status, exchange->request.id,
+                             &exchange->request.trace, exchange->request.grant.key, body);
     reply.response = MHD_create_response_from_buffer(reply.bytes, body, MHD_RESPMEM_MUST_COPY);
     if (!reply.response) return reply;
     MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONTENT_TYPE,
@@ -129,17 +141,18 @@ void problem_add_field(struct problem *problem, const char *name, const char *va
 }
 
 size_t problem_print(const struct problem *problem, char *out, size_t size) {
-    char body[BODY_MAX];
-    const size_t body_length =
-        print_body(problem->failure, problem->http_status, problem->id, body);
+    char body[BODY_MAX], parent[TRACE_PARENT_MAX];
+    const size_t body_length = print_body(problem->failure, problem->http_status, problem->id,
+                                          problem->trace, problem->key ? problem->key : "", body);
+    trace_print_parent(problem->trace, parent);
     const int length =
         snprintf(out, size,
                  "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
-                 "%s%sCache-Control: no-store\r\nX-Request-ID: %s\r\n"
+                 "%s%sCache-Control: no-store\r\nX-Request-ID: %s\r\ntraceparent: %s\r\n"
                  "X-Content-Type-Options: nosniff\r\nContent-Length: %zu\r\n\r\n%s",
                  problem->http_status, MHD_get_reason_phrase_for((unsigned)problem->http_status),
                  problem->closes ? "Connection: close\r\n" : "", problem->fields, problem->id,
-                 body_length, problem->head_only ? "" : body);
+                 parent, body_length, problem->head_only ? "" : body);
     return length < (int)size ? (size_t)length : 0;
 }
 
@@ -149,15 +162,20 @@ size_t problem_on_socket(const struct exchange *exchange) {
     struct problem problem = { .http_status = problem_http_status(exchange),
                                .failure = &exchange->failure,
                                .id = exchange->request.id,
+                               .trace = &exchange->request.trace,
+                               .key = exchange->request.grant.key,
                                .closes = true,
                                .head_only = strcmp(exchange->method, MHD_HTTP_METHOD_HEAD) == 0 };
     struct field fields[FIELDS_MAX];
     struct cors_field cors[CORS_FIELDS_MAX];
+    struct trace_fields trace;
     char answer[sizeof problem.fields + BODY_MAX + 512];
     const int count = extra_fields(exchange, problem.http_status, fields);
     for (int i = 0; i < count; i++) problem_add_field(&problem, fields[i].name, fields[i].value);
     const int cors_count = cors_fields(exchange, cors);
     for (int i = 0; i < cors_count; i++) problem_add_field(&problem, cors[i].name, cors[i].value);
+    exchange_trace(exchange, &trace);
+    if (*trace.state) problem_add_field(&problem, "tracestate", trace.state);
     const size_t length = problem_print(&problem, answer, sizeof answer);
     if (!length || !info) return 0;
     if (send(info->connect_fd, answer, length, MSG_NOSIGNAL) != (ssize_t)length) return 0;

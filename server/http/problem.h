@@ -29,11 +29,13 @@ size_t problem_on_socket(const struct exchange *exchange);
 struct problem {
     int http_status;
     const struct failure *failure;
-    const char *id; /* of the request */
+    const char *id;  /* of the request */
+    const char *key; /* the id of its key; NULL or "": none */
+    const struct trace *trace;
     bool closes;    /* it ends its connection */
     bool head_only; /* the answer to HEAD: a body would be read as the next answer */
     size_t length;  /* of `fields` */
-    char fields[CORS_FIELDS_BYTES + 128]; /* further header lines; zeroed: none */
+    char fields[CORS_FIELDS_BYTES + TRACE_STATE_MAX + 128]; /* further header lines; zeroed: none */
 };
 
 void problem_add_field(struct problem *problem, const char *name, const char *value);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* front_reload: reads operators_dir again while the daemon serves.
+/* Changes while the daemon serves. front_reload reads operators_dir again, front_reload_keys
+ * keys_file.
  *
  * How it works. The next generation is made from the folder, its workers start beside the present
  * ones, and when they are healthy it replaces the present generation. No request waits for a worker
@@ -7,10 +8,13 @@
  * the last request that holds their generation is answered. I/O threads and the supervisor's wait
  * only for two locks: one is held for microseconds, the supervisor's while a process starts on each
  * device, about a millisecond each. */
+#include "server/access/key_file.h"
 #include "server/http/front.h"
 #include "server/http/front_state.h"
 #include "server/log/log.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,7 +39,7 @@ static enum status wait_and_start(struct front *front, struct generation *next,
         if (interrupted()) return stopped(failure);
         const int64_t waited_ms = (clock_ns() - start) / 1000000;
         if (waited_ms >= report_ms) {
-            log_event(report_ms == REPORT_MS ? LOG_INFO : LOG_ERROR,
+            log_event(report_ms == REPORT_MS ? LOG_INFO : LOG_ERROR, "reload_waits",
                       "operators_dir: some requests still use the operators of the last reload but "
                       "one; the new ones have waited %lld s for them",
                       (long long)(waited_ms / 1000));
@@ -76,8 +80,8 @@ static enum status put_in_force(struct front *front, struct generation *next,
     metrics_add_operators(front->service.metrics, &next->ops);
     const int count = next->ops.added_count;
     generations_replace(&front->service.generations, next);
-    log_event(LOG_INFO, "operators_dir was read again: %d operator%s in force", count,
-              count == 1 ? "" : "s");
+    log_event(LOG_INFO, "operators_loaded", "operators_dir was read again: %d operator%s in force",
+              count, count == 1 ? "" : "s");
     return STATUS_OK;
 }
 
@@ -88,8 +92,52 @@ bool front_reload(struct front *front, const struct user_operators_watch *watch,
     const bool same = next && is_same(now, next);
     generation_release(now);
     if (next && same) {
-        log_event(LOG_INFO, "operators_dir was read again: nothing has changed");
+        log_event(LOG_INFO, "operators_unchanged",
+                  "operators_dir was read again: nothing has changed");
         generation_release(next);
     }
     return next && (same || !put_in_force(front, next, watch->interrupted, failure));
+}
+
+/* ---- keys */
+
+void front_show_keys(struct front *front, const struct key_table *keys) {
+    key_table_warn(keys);
+    for (int i = 0; i < keys->key_count; i++)
+        metrics_add_key(front->service.metrics, keys->keys[i].id);
+}
+
+bool front_reload_keys(struct front *front, struct failure *failure) {
+    struct generation *now = generations_hold(&front->service.generations);
+    struct key_table *next = key_file_read(front->service.config->keys_file, &now->ops, failure);
+    generation_release(now);
+    if (!next) return false;
+    front_show_keys(front, next);
+    log_event(LOG_INFO, "keys_loaded", "keys_file was read again: %d key%s in force",
+              next->key_count, next->key_count == 1 ? "" : "s");
+    key_tables_replace(&front->keys, next);
+    return true;
+}
+/* ---- what all requests see */
+
+bool front_set_origins(struct front *front, const char *list) {
+    struct origins *next = calloc(1, sizeof *next);
+    if (!next) return false;
+    next->before = front->origins;
+    snprintf(next->list, sizeof next->list, "%s", list);
+    __atomic_store_n(&front->origins, next, __ATOMIC_RELEASE);
+    return true;
+}
+
+const char *front_origins(const struct front *front) {
+    return __atomic_load_n(&front->origins, __ATOMIC_ACQUIRE)->list;
+}
+
+void front_set_outcome(struct front *front, json_t *outcome, json_t *problems) {
+    pthread_mutex_lock(&front->outcome_lock);
+    json_decref(front->outcome);
+    json_decref(front->problems);
+    front->outcome = outcome;
+    front->problems = problems;
+    pthread_mutex_unlock(&front->outcome_lock);
 }

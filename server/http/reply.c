@@ -78,6 +78,15 @@ static_assert(sizeof(struct iovec) == sizeof(struct MHD_IoVec) &&
                   offsetof(struct iovec, iov_len) == offsetof(struct MHD_IoVec, iov_len),
               "the library takes a result's pieces as they are");
 
+static void note_output(struct exchange *exchange, const char *media_type) {
+    struct image_facts *output = &exchange->output;
+    const struct image *image = &request_job(&exchange->request)->outputs[0].image;
+    snprintf(output->type, sizeof output->type, "%.*s", (int)strcspn(media_type, ";"), media_type);
+    if (exchange->request.settings.outputs) return;
+    output->width = image->width;
+    output->height = image->height;
+}
+
 static void sent(void *result) {
     result_release(result);
 }
@@ -90,6 +99,7 @@ enum status reply_job(struct exchange *exchange, struct reply *reply, struct fai
     if (result_make(request, report, &result, failure)) return failure->status;
     memcpy(&exchange->timing, &job->timing, offsetof(struct timing, spans));
     exchange->pixels = image_pixels(&job->probe.shape);
+    note_output(exchange, result->media_type);
     snprintf(exchange->device, sizeof exchange->device, "%s", job->device_name);
     *reply = (struct reply){ .http_status = MHD_HTTP_OK, .bytes = result->length };
     reply->slot_bytes = result->held;

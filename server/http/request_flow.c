@@ -8,12 +8,12 @@
  * middle of a body. */
 #include "server/http/request_flow.h"
 
-#include "server/api/json_writer.h"
+#include "server/http/access.h"
+#include "server/http/access_log.h"
 #include "server/http/cors.h"
 #include "server/http/problem.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
-#include "server/log/log.h"
 #include "server/request/capacity.h"
 
 #include <stddef.h>
@@ -30,6 +30,7 @@ enum { DROP_MAX = 1 << 20, LINGER_MS = 2000 };
  * and operators at once, however long the client sends the rest of the body. */
 static void refuse(struct exchange *exchange, const struct failure *failure) {
     if (!exchange->failure.status) exchange->failure = *failure;
+    access_log_note(exchange);
     upload_release(&exchange->request);
     deadline_hold(exchange->connection->deadline, 0);
     request_release_operators(&exchange->request);
@@ -38,14 +39,19 @@ static void refuse(struct exchange *exchange, const struct failure *failure) {
 /* Frees the body, however long the client reads the answer. */
 static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply) {
     struct cors_field fields[CORS_FIELDS_MAX];
+    struct trace_fields trace;
     if (!reply.response) return MHD_NO;
     MHD_add_response_header(reply.response, "X-Request-ID", exchange->request.id);
     MHD_add_response_header(reply.response, "X-Content-Type-Options", "nosniff");
+    exchange_trace(exchange, &trace);
+    MHD_add_response_header(reply.response, "traceparent", trace.parent);
+    if (*trace.state) MHD_add_response_header(reply.response, "tracestate", trace.state);
     const int count = cors_fields(exchange, fields);
     for (int i = 0; i < count; i++)
         MHD_add_response_header(reply.response, fields[i].name, fields[i].value);
     if (__atomic_load_n(&exchange->front->last_requests, __ATOMIC_SEQ_CST))
         MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
+    access_log_note(exchange);
     if (reply.slot_bytes) exchange->request.slot = -1;
     upload_release(&exchange->request);
     request_release_operators(&exchange->request);
@@ -112,7 +118,7 @@ static enum status check_head(struct exchange *exchange, struct failure *failure
 }
 
 struct query {
-    struct settings *settings;
+    struct exchange *exchange;
     struct failure *failure;
     enum status status;
 };
@@ -122,13 +128,16 @@ static enum MHD_Result set_argument(void *context, enum MHD_ValueKind kind, cons
     (void)kind;
     struct query *query = context;
     if (!*name && (!value || !*value)) return MHD_YES; /* nothing between two & */
-    query->status = settings_set(query->settings, name, value ? value : "", query->failure);
+    if (!value) value = "";
+    if (access_takes(query->exchange, name, value, &query->status, query->failure))
+        query->status =
+            settings_set(&query->exchange->request.settings, name, value, query->failure);
     return query->status ? MHD_NO : MHD_YES;
 }
 
 /* Reads the query into the settings, up to the first argument that is refused. */
 static enum status read_query(struct exchange *exchange, struct failure *failure) {
-    struct query query = { &exchange->request.settings, failure, STATUS_OK };
+    struct query query = { exchange, failure, STATUS_OK };
     MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, set_argument, &query);
     return query.status;
 }
@@ -155,15 +164,12 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
     /* Without a form there are no more settings: what they lack is known before the body comes. */
     if (!status && exchange->route->submit && !exchange->request.upload.multipart)
         status = settings_complete(&exchange->request.settings, failure);
-    return status;
+    return status ? status : access_enter(exchange, failure);
 }
 
 static enum status find_work(struct exchange *exchange, const char *path, struct failure *failure) {
-    exchange->path = path;
-    exchange->route = cors_preflight(exchange);
-    if (exchange->route) return STATUS_OK;
     const struct route_match match =
-        route_find(&exchange->request.generation->ops, exchange->method, path,
+        route_find(&exchange->request.generation->ops, exchange->keys, exchange->method, path,
                    exchange->listener->admin, failure);
     exchange->route = match.route;
     exchange->http_status = match.http_status;
@@ -171,7 +177,20 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
     if (!match.route) return failure->status;
     if (!match.route->begin) return STATUS_OK;
     snprintf(exchange->request.label, sizeof exchange->request.label, "%.47s", route_name(path));
+    if (exchange->keys && access_check(exchange, failure)) return failure->status;
     return begin_work(exchange, failure);
+}
+
+static enum status find_route(struct exchange *exchange, const char *path,
+                              struct failure *failure) {
+    exchange->path = path;
+    exchange->route = cors_preflight(exchange);
+    if (exchange->route) return STATUS_OK;
+    exchange->keys = key_tables_hold(&exchange->front->keys);
+    const enum status status = find_work(exchange, path, failure);
+    key_table_release(exchange->keys);
+    exchange->keys = NULL;
+    return status;
 }
 
 /* The body has not come yet. An answer queued now would end the connection, unless there is no
@@ -182,7 +201,7 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
         refuse(exchange, &failure);
         return send_problem(exchange);
     }
-    if (find_work(exchange, path, &failure)) refuse(exchange, &failure);
+    if (find_route(exchange, path, &failure)) refuse(exchange, &failure);
     request_release_unplanned(&exchange->request);
     exchange->state = EXCHANGE_BODY;
     const struct request_facts *facts = &exchange->facts;
@@ -196,7 +215,7 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
 
 static enum MHD_Result drop_lingering(struct exchange *exchange, size_t length) {
     exchange->request.upload.bytes += length;
-    const uint64_t most = 2 * (uint64_t)exchange->front->service.config->body_bytes_max;
+    const uint64_t most = 2 * (uint64_t)exchange->request.upload.bytes_max;
     const bool enough = clock_ns() - exchange->request.received_ns > LINGER_MS * INT64_C(1000000);
     return enough || exchange->request.upload.bytes > most ? MHD_NO : MHD_YES;
 }
@@ -205,10 +224,10 @@ static enum MHD_Result drop_lingering(struct exchange *exchange, size_t length) 
 static enum status drop_unwanted(struct exchange *exchange, size_t length,
                                  struct failure *failure) {
     exchange->request.upload.bytes += length;
-    const uint64_t most = (uint64_t)exchange->front->service.config->body_bytes_max + DROP_MAX;
+    const uint64_t most = (uint64_t)exchange->request.upload.bytes_max + DROP_MAX;
     if (exchange->request.upload.bytes <= most) return STATUS_OK;
     return fail(failure, STATUS_BODY_TOO_LARGE, "the body is larger than %ld bytes",
-                exchange->front->service.config->body_bytes_max);
+                exchange->request.upload.bytes_max);
 }
 
 /* A slow body must not delay a reload for long. */
@@ -303,6 +322,7 @@ static enum MHD_Result end_body(struct exchange *exchange) {
         status = route->submit(exchange, &failure);
         if (!status) return wait_for_job(exchange);
     } else if (!status) {
+        access_spend(exchange);
         request_hold_operators(&exchange->request);
         status = route->answer(exchange, &reply, &failure);
     }
@@ -320,8 +340,11 @@ void request_flow_jobs_completed(void *context, int pipe) {
 
 static enum MHD_Result answer_job(struct exchange *exchange) {
     deadline_enter_write(exchange->connection->deadline, 0);
-    struct failure failure = request_job(&exchange->request)->failure;
+    const struct job *job = request_job(&exchange->request);
+    struct failure failure = job->failure;
     struct reply reply = { 0 };
+    /* Else the job left the queue without having run. */
+    if (failure.status != STATUS_BUSY || job->lost_runs) access_spend(exchange);
     if (failure.status == STATUS_BUSY) request_count_refusal(&exchange->request, failure.status);
     if (!failure.status && !reply_job(exchange, &reply, &failure))
         return send_reply(exchange, reply);
@@ -330,29 +353,6 @@ static enum MHD_Result answer_job(struct exchange *exchange) {
 }
 
 /* ---- its end */
-
-/* Logs image requests and all errors, but no successful probes. */
-static void write_log(const struct exchange *exchange, double total_ms) {
-    const bool work = exchange->route && exchange->route->begin;
-    if (!log_wants(LOG_INFO) || (!work && exchange->http_status < 400)) return;
-    char memory[4096], client[CLIENT_TEXT_MAX]; /* suffices for a message with all bytes escaped */
-    struct json_writer line = json_writer_in(memory, sizeof memory);
-    json_writer_key_string(&line, "event", "request");
-    client_print(&exchange->request.client, client);
-    json_writer_key_string(&line, "id", exchange->request.id);
-    json_writer_key_string(&line, "client", client);
-    json_writer_key_string(&line, "method", exchange->method);
-    json_writer_key_string(&line, "op", exchange->request.label);
-    json_writer_key_number(&line, "status", exchange->http_status);
-    json_writer_key_number(&line, "bytes_in", (int64_t)exchange->request.upload.bytes);
-    json_writer_key_number(&line, "bytes_out", (int64_t)exchange->bytes_out);
-    json_writer_key_ms(&line, "ms", total_ms);
-    if (exchange->device[0]) json_writer_key_string(&line, "device", exchange->device);
-    for (int s = 0; exchange->device[0] && s < STAGE_COUNT; s++)
-        json_writer_key_ms(&line, stage_name((enum stage)s), exchange->timing.stage_ms[s]);
-    if (exchange->failure.status) json_writer_key_string(&line, "error", exchange->failure.message);
-    log_fields(LOG_INFO, memory);
-}
 
 void request_flow_ended(void *context, struct MHD_Connection *library, void **state,
                         enum MHD_RequestTerminationCode how) {
@@ -365,9 +365,15 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
     const bool answered = exchange->state == EXCHANGE_LINGERING; /* the rest does not matter */
     if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK && !answered) exchange->http_status = 499;
     if (exchange->route && exchange->route->begin)
-        metrics_request(front->service.metrics, exchange->request.label, exchange->http_status,
-                        total_ms, exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
-    write_log(exchange, total_ms);
+        metrics_request(front->service.metrics, &exchange->request.trace, exchange->request.label,
+                        exchange->http_status, total_ms,
+                        exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
+    if (exchange->request.grant.key[0])
+        metrics_request_of_key(front->service.metrics, exchange->request.grant.key,
+                               exchange->http_status,
+                               exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
+    access_log_write(exchange, total_ms);
+    access_leave(exchange);
     upload_release(&exchange->request);
     request_release_operators(&exchange->request);
     settings_release(&exchange->request.settings);

@@ -25,6 +25,8 @@ static const struct route routes[] = {
 static const struct route page_route = { "/web/{file}", ROUTE_GET, .answer = handle_page };
 static const struct route progress_route = { PROGRESS_PATH "{request-id}", ROUTE_GET,
                                              .answer = handle_progress };
+static const struct route preset_route = { "/preset/{name}", ROUTE_POST, .begin = preset_begin,
+                                           .submit = process_submit };
 static const struct route operator_route = { "/{operator}", ROUTE_POST, .begin = process_begin,
                                              .submit = process_submit };
 
@@ -37,6 +39,16 @@ static const struct {
     { ROUTE_POST, { "POST", "PUT" }, "POST, PUT", "POST or PUT and an image" },
     { ROUTE_OPTIONS, { "OPTIONS", "OPTIONS" }, "OPTIONS", "OPTIONS" },
 };
+
+const char *route_preset_name(const char *path) {
+    static const char folder[] = "/preset/";
+    return strncmp(path, folder, strlen(folder)) == 0 ? path + strlen(folder) : NULL;
+}
+
+const struct preset *route_preset(const struct key_table *keys, const char *path) {
+    const char *name = route_preset_name(path);
+    return keys && name ? key_table_preset(keys, name) : NULL;
+}
 
 bool route_is_imaginary(const char *path) {
     return strncmp(path, IMAGINARY_PATH "/", strlen(IMAGINARY_PATH "/")) == 0;
@@ -60,11 +72,13 @@ static const struct route *by_path_of_imaginary(const char *path) {
     return imaginary_has(path + 1) ? &operator_route : NULL;
 }
 
-static const struct route *by_path(const struct op_set *ops, const char *path) {
+static const struct route *by_path(const struct op_set *ops, const struct key_table *keys,
+                                   const char *path) {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0) return &routes[i];
     if (route_is_imaginary(path)) return by_path_of_imaginary(path + strlen(IMAGINARY_PATH));
     if (op_set_find(ops, path + 1) || imaginary_has(path + 1)) return &operator_route;
+    if (keys && route_preset_name(path)) return &preset_route;
     if (strncmp(path, PROGRESS_PATH, strlen(PROGRESS_PATH)) == 0) return &progress_route;
     return page_has(path) ? &page_route : NULL;
 }
@@ -95,9 +109,10 @@ static struct route_match not_found(const struct op_set *ops, const char *path,
     return (struct route_match){ NULL, 404, NULL };
 }
 
-struct route_match route_find(const struct op_set *ops, const char *method, const char *path,
-                              bool admin_socket, struct failure *failure) {
-    const struct route *route = by_path(ops, path);
+struct route_match route_find(const struct op_set *ops, const struct key_table *keys,
+                              const char *method, const char *path, bool admin_socket,
+                              struct failure *failure) {
+    const struct route *route = by_path(ops, keys, path);
     if (!route || (admin_socket && !route->admin)) return not_found(ops, path, failure);
     if (route->methods & method_bit(method)) return (struct route_match){ route, 0, NULL };
     const int kind = route->methods & ROUTE_GET ? 0 : 1;

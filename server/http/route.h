@@ -34,9 +34,16 @@ struct route_match {
     const char *allow;         /* for a 405: the value of Allow */
 };
 
-/* PATH: without the query. OPS: the operators. */
-struct route_match route_find(const struct op_set *ops, const char *method, const char *path,
-                              bool admin_socket, struct failure *failure);
+/* PATH: without the query. OPS: the operators. KEYS: for presets; NULL: there are none. */
+struct route_match route_find(const struct op_set *ops, const struct key_table *keys,
+                              const char *method, const char *path, bool admin_socket,
+                              struct failure *failure);
+
+/* The name of a preset in PATH, whether there is such a preset or not; NULL: none. */
+const char *route_preset_name(const char *path);
+
+/* The preset that PATH names; NULL: none. KEYS may be NULL. */
+const struct preset *route_preset(const struct key_table *keys, const char *path);
 
 /* The name in PATH: an operator, an operation of imaginary, "pipeline", "info"... */
 const char *route_name(const char *path);
@@ -47,6 +54,7 @@ bool route_is_imaginary(const char *path);
 /* handle_image.c */
 enum status process_begin(struct exchange *exchange, struct failure *failure);
 enum status process_submit(struct exchange *exchange, struct failure *failure);
+enum status preset_begin(struct exchange *exchange, struct failure *failure);
 enum status info_begin(struct exchange *exchange, struct failure *failure);
 enum status info_answer(struct exchange *exchange, struct reply *reply, struct failure *failure);
 

@@ -24,6 +24,7 @@
 #include "pipeline/timing.h"
 #include "server/client.h"
 #include "server/dispatch/cost.h"
+#include "server/trace.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -69,7 +70,7 @@ struct job_output {
 
 struct job {
     /* ---- the request: written by the front */
-    char request_id[REQUEST_ID_MAX];
+    char request_id[REQUEST_ID_MAX], trace_id[TRACE_ID_MAX];
     struct plan_data plan;
     char device[DEVICE_WANT_MAX]; /* auto, cpu, cuda, cuda:N */
     struct client client;         /* the client_unit that the queue counts the job for */

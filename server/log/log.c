@@ -35,22 +35,27 @@
 #include <unistd.h>
 
 /* TEXT_MAX: a sentence with a path. LINE_BYTES: a line in which every byte of it is escaped. */
-enum { TEXT_MAX = 1024, LINE_BYTES = 6 * TEXT_MAX + 256 };
+enum { TEXT_MAX = 1024, LINE_BYTES = 6 * TEXT_MAX + 1024 };
 
 static bool as_json;
-static enum log_level threshold = LOG_ERROR;
-static uint64_t own_dropped;     /* atomic */
+static enum log_level threshold = LOG_ERROR; /* atomic */
+static uint64_t own_dropped;                 /* atomic */
 static uint64_t *shared_dropped; /* the pointer and the counter are atomic; may be NULL */
 
 void log_open(const char *format, const char *level) {
     as_json = strcmp(format, "json") == 0;
-    threshold = strcmp(level, "info") == 0    ? LOG_INFO
-                : strcmp(level, "error") == 0 ? LOG_ERROR
-                                              : LOG_OFF;
+    log_set_level(level);
+}
+
+void log_set_level(const char *level) {
+    const enum log_level new = strcmp(level, "info") == 0    ? LOG_INFO
+                               : strcmp(level, "error") == 0 ? LOG_ERROR
+                                                             : LOG_OFF;
+    __atomic_store_n(&threshold, new, __ATOMIC_RELAXED);
 }
 
 bool log_wants(enum log_level level) {
-    return level <= threshold;
+    return level <= __atomic_load_n(&threshold, __ATOMIC_RELAXED);
 }
 
 bool log_limit_allows(struct log_limit *limit, int64_t now, int *left_out) {
@@ -65,7 +70,7 @@ bool log_limit_allows(struct log_limit *limit, int64_t now, int *left_out) {
     return true;
 }
 
-static void stamp(char *text, size_t size) {
+void log_time(char *text, size_t size) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     struct tm utc;
@@ -75,20 +80,27 @@ static void stamp(char *text, size_t size) {
     snprintf(text, size, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
 }
 
-/* Writes FIELDS for people: without quotes, with `=` for `":` and blanks between fields. */
-static void plain(struct json_writer *line, const char *fields) {
-    bool quoted = false;
-    char c[2] = "";
-    for (; *fields; fields++) {
-        c[0] = *fields;
-        if (*fields == '"' && (fields[1] != ':' || !quoted))
-            quoted = !quoted;
-        else if (*fields == '"')
-            quoted = false, fields++, json_writer_add(line, "=");
-        else if (*fields == ',' && !quoted)
-            json_writer_add(line, " ");
-        else
-            json_writer_add(line, c);
+/* The length of the value at VALUE, a JSON string or number. */
+static size_t value_length(const char *value) {
+    if (*value != '"') return strcspn(value, ",");
+    size_t length = 1;
+    while (value[length] && value[length] != '"') length += value[length] == '\\' ? 2 : 1;
+    return length + 1;
+}
+
+/* Writes FIELDS, the members of a JSON object, as logfmt: name=value, and a value in its quotes and
+ * with its escapes if it has any, or a blank or `=`, or is empty. */
+static void add_logfmt(struct json_writer *line, const char *fields) {
+    for (const char *at = fields; *at; at += *at == ',') {
+        const size_t name = strcspn(at + 1, "\"");
+        json_writer_bytes(line, " ", 1);
+        json_writer_bytes(line, at + 1, name);
+        json_writer_bytes(line, "=", 1);
+        at += name + sizeof "\"\":" - 1;
+        const size_t length = value_length(at);
+        const bool bare = *at == '"' && length > 2 && strcspn(at + 1, " =\\") >= length - 2;
+        json_writer_bytes(line, at + bare, length - 2 * bare);
+        at += length;
     }
 }
 
@@ -98,17 +110,16 @@ static void plain(struct json_writer *line, const char *fields) {
 static size_t make_line(char *memory, enum log_level level, const char *fields) {
     char when[48];
     struct json_writer line = json_writer_in(memory, LINE_BYTES - 2);
-    stamp(when, sizeof when);
-    const char *word = level == LOG_ERROR ? "error" : "info";
-    json_writer_add(&line, as_json ? "{\"time\":\"" : "");
+    log_time(when, sizeof when);
+    json_writer_add(&line, as_json ? "{\"time\":\"" : "time=");
     json_writer_add(&line, when);
-    json_writer_add(&line, as_json ? "\",\"level\":\"" : " ");
-    json_writer_add(&line, word);
-    json_writer_add(&line, as_json ? "\"," : " ");
+    json_writer_add(&line, as_json ? "\",\"level\":\"" : " level=");
+    json_writer_add(&line, level == LOG_ERROR ? "error" : "info");
+    json_writer_add(&line, as_json ? "\"," : "");
     if (as_json)
         json_writer_add(&line, fields);
     else
-        plain(&line, fields);
+        add_logfmt(&line, fields);
     const char *end = as_json ? "}\n" : "\n";
     memcpy(memory + line.length, end, strlen(end) + 1);
     return strlen(memory);
@@ -298,7 +309,8 @@ static void report_dropped(struct writer *writer) {
         (!emptied && clock_ns() - writer->reported_ns < REPORT_MS * ms_ns))
         return;
     snprintf(fields, sizeof fields,
-             "\"event\":\"the log was not read in time: lines are missing\",\"lines\":%lu",
+             "\"event\":\"log_lines_lost\",\"message\":\"the log was not read in time: lines are "
+             "missing\",\"lines\":%lu",
              lost - writer->reported);
     if (!write_all(writer->fd, line, make_line(line, LOG_ERROR, fields))) return;
     writer->reported = lost;
@@ -396,23 +408,33 @@ void log_fields(enum log_level level, const char *fields) {
         write_now(line, length);
 }
 
-void log_event(enum log_level level, const char *format, ...) {
+void log_event_of(enum log_level level, const char *event, const char *id, const char *trace_id,
+                  const char *format, ...) {
     if (!log_wants(level)) return;
-    char words[TEXT_MAX], memory[LINE_BYTES - 128];
+    char words[TEXT_MAX], memory[LINE_BYTES - 128], text[64];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
     struct json_writer fields = json_writer_in(memory, sizeof memory);
-    json_writer_key_string(&fields, "event", words);
+    json_writer_key_string(&fields, "event", event);
+    json_writer_key_string(&fields, "message", words);
+    if (id) {
+        snprintf(text, sizeof text, "%.63s", id);
+        json_writer_key_string(&fields, "id", text);
+        snprintf(text, sizeof text, "%.32s", trace_id);
+        json_writer_key_string(&fields, "trace_id", text);
+    }
     log_fields(level, memory);
 }
 
 void log_start(size_t buffer_bytes, uint64_t *dropped) {
-    if (threshold == LOG_OFF || current) return;
+    if (current) return; /* also if the level is off: it may change */
     __atomic_store_n(&shared_dropped, dropped, __ATOMIC_RELEASE);
     struct writer *started = writer_start(STDERR_FILENO, buffer_bytes);
-    if (!started) log_event(LOG_ERROR, "the log has no thread: lines are written by their callers");
+    if (!started)
+        log_event(LOG_ERROR, "log_not_threaded",
+                  "the log has no thread: lines are written by their callers");
     __atomic_store_n(&current, started, __ATOMIC_RELEASE);
 }
 

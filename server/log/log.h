@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* log.h - one line per event on stderr, as JSON or as text.
+/* log.h - one line per event on stderr, as JSON or as logfmt.
  *
  * Input from outside is escaped and cut to 256 bytes; pictures and secrets are never logged.
  *
@@ -21,8 +21,11 @@
 
 enum log_level { LOG_OFF, LOG_ERROR, LOG_INFO };
 
-/* FORMAT "json" or "text", LEVEL "info", "error" or "off". Before this call: text, errors. */
+/* FORMAT "json", or "text" for logfmt; LEVEL "info", "error" or "off". Until then: text, errors. */
 void log_open(const char *format, const char *level);
+
+/* Changes the level while threads log. */
+void log_set_level(const char *level);
 
 /* Starts a thread that writes, with a buffer of BUFFER_BYTES for waiting lines. Without it the
  * caller of log_event writes its line at once, or the line is lost if standard error would block.
@@ -38,7 +41,14 @@ uint64_t log_lines_dropped(void);
 
 bool log_wants(enum log_level level);
 
-void log_event(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Writes the time as lines have it: UTC with milliseconds. */
+void log_time(char *text, size_t size);
+
+/* Logs a line with the name EVENT, on which programs rely (README.md lists all), and a sentence for
+ * people. ID, TRACE_ID: of its job, as a worker may have written them; NULL: none. */
+void log_event_of(enum log_level level, const char *event, const char *id, const char *trace_id,
+                  const char *format, ...) __attribute__((format(printf, 5, 6)));
+#define log_event(level, event, ...) log_event_of(level, event, NULL, NULL, __VA_ARGS__)
 
 /* Limits a line that any client can cause at will to one per second. Zero at first. */
 struct log_limit {

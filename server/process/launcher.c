@@ -72,12 +72,14 @@ enum status launcher_open(const struct config *config, struct failure *failure) 
 static void note_silence(void) {
     const int64_t now = clock_ns();
     if (!launcher.end_logged)
-        log_event(LOG_ERROR, "the process that starts workers has ended or stands still: no "
-                             "worker can be replaced");
+        log_event(LOG_ERROR, "launcher_lost",
+                  "the process that starts workers has ended or stands still: no "
+                  "worker can be replaced");
     launcher.end_logged = true;
     if (!launcher.still_since_ns) launcher.still_since_ns = now;
     if (now - launcher.still_since_ns <= launcher.still_ns) return;
-    log_event(LOG_ERROR, "the process that starts workers stands still, and is ended");
+    log_event(LOG_ERROR, "launcher_still",
+              "the process that starts workers stands still, and is ended");
     launcher.still_since_ns = now;
     kill(launcher.pid, SIGKILL);
 }
@@ -204,7 +206,8 @@ void launcher_narrow(void) {
     struct launcher_request request = { .task = LAUNCHER_NARROW };
     struct launcher_answer answer;
     if (launcher.open && (!ask(&request, NULL, 0, &answer) || answer.pid))
-        log_event(LOG_ERROR, "sandbox: the process that starts workers keeps its privileges");
+        log_event(LOG_ERROR, "sandbox_incomplete",
+                  "sandbox: the process that starts workers keeps its privileges");
 }
 
 /* Only the launcher has its end of the socket, so the kernel closes that end when it ends. */

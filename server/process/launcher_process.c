@@ -169,6 +169,8 @@ static bool is_allowed(char *const *arguments, int count, const struct config *c
     if (count < 3 || strcmp(arguments[0], "burin") != 0 || strcmp(arguments[1], "worker") != 0)
         return false;
     if (count == 3) return strcmp(arguments[2], "--count") == 0;
+    if (strcmp(arguments[2], "--config") == 0)
+        return count == 4 && *config_file() && strcmp(arguments[3], config_file()) == 0;
     if (strcmp(arguments[2], "--device") == 0)
         return is_device(arguments[3]) &&
                (count == 4 || (count == 5 && strcmp(arguments[4], "--operators") == 0));

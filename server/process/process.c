@@ -8,6 +8,7 @@
 #include "pipeline/timing.h"
 #include "server/process/launcher.h"
 #include "server/process/program.h"
+#include "server/version.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -115,7 +117,7 @@ struct question {
     bool errors; /* its standard error is part of the answer */
     struct process_limits limits;
     char *output; /* its answer, cut to SIZE */
-    size_t size;
+    size_t size, length;
 };
 
 static pid_t start_asked(const struct question *question, int output) {
@@ -133,8 +135,7 @@ static bool is_interrupted(const struct process_limits *limits) {
 }
 
 /* Reads END until all its writers have closed it; false: it took too long, or was interrupted. */
-static bool read_output(const struct question *question, int end, int64_t deadline) {
-    size_t used = 0;
+static bool read_output(struct question *question, int end, int64_t deadline) {
     for (;;) {
         char spare[1024];
         if (clock_ns() >= deadline || is_interrupted(&question->limits)) return false;
@@ -142,11 +143,11 @@ static bool read_output(const struct question *question, int end, int64_t deadli
         const ssize_t got = some > 0 ? read(end, spare, sizeof spare) : -1;
         if (got == 0) return true;
         if (got < 0) continue;
-        const size_t room = question->size - 1 - used;
+        const size_t room = question->size - 1 - question->length;
         const size_t kept = (size_t)got < room ? (size_t)got : room;
-        memcpy(question->output + used, spare, kept);
-        used += kept;
-        question->output[used] = '\0';
+        memcpy(question->output + question->length, spare, kept);
+        question->length += kept;
+        question->output[question->length] = '\0';
     }
 }
 
@@ -162,7 +163,7 @@ static bool wait_for_end(const struct question *question, pid_t pid, int64_t dea
 }
 
 /* CODE: its exit status. Kills its whole group afterwards. */
-static enum status ask(const struct question *question, int *code, struct failure *failure) {
+static enum status ask(struct question *question, int *code, struct failure *failure) {
     const struct process_limits *limits = &question->limits;
     const int64_t deadline = clock_ns() + limits->timeout_ms * INT64_C(1000000);
     int ends[2];
@@ -188,7 +189,7 @@ static enum status ask(const struct question *question, int *code, struct failur
 
 enum status process_check(char *const arguments[], int input, const struct process_limits *limits,
                           char *output, size_t size, bool *good, struct failure *failure) {
-    const struct question question = { arguments, input, true, *limits, output, size };
+    struct question question = { arguments, input, true, *limits, output, size, 0 };
     int code = -1;
     const enum status status = ask(&question, &code, failure);
     *good = !status && code == 0;
@@ -199,7 +200,7 @@ enum status process_count_gpus(const struct process_limits *limits, int *count,
                                struct failure *failure) {
     char text[16];
     char *const arguments[] = { "burin", "worker", "--count", NULL };
-    const struct question question = { arguments, -1, false, *limits, text, sizeof text };
+    struct question question = { arguments, -1, false, *limits, text, sizeof text, 0 };
     int code;
     *count = 0;
     const enum status status = ask(&question, &code, failure);
@@ -207,5 +208,46 @@ enum status process_count_gpus(const struct process_limits *limits, int *count,
     if (code || !*text)
         return fail(failure, STATUS_INTERNAL, "its process ended with code %d", code);
     *count = atoi(text);
+    return STATUS_OK;
+}
+
+/* ---- the configuration */
+
+/* HEAD distinguishes an answer of the same build from other bytes. */
+struct config_answer {
+    char head[64];
+    struct config config;
+};
+
+static void write_head(char head[64]) {
+    memset(head, 0, 64);
+    snprintf(head, 64, "burin configuration %s", version_text());
+}
+
+int process_print_config(const char *path) {
+    struct config_answer answer;
+    struct failure failure = { 0 };
+    write_head(answer.head);
+    if (config_load(&answer.config, path, NULL, NULL, &failure)) return puts(failure.message), 1;
+    return fwrite(&answer, sizeof answer, 1, stdout) != 1;
+}
+
+enum status process_read_config(const char *path, const struct process_limits *limits,
+                                struct config *config, struct failure *failure) {
+    struct config_answer answer[2]; /* the second is for what is too much */
+    char *const arguments[] = { "burin", "worker", "--config", (char *)path, NULL };
+    struct question question = { arguments, -1, false, *limits, (char *)answer, sizeof answer, 0 };
+    char head[sizeof answer->head];
+    int code;
+    if (ask(&question, &code, failure)) return failure->status;
+    if (code == 1 && question.length)
+        return fail(failure, STATUS_BAD_PARAM, "%.*s", (int)strcspn(question.output, "\n"),
+                    question.output);
+    write_head(head);
+    if (code || question.length != sizeof *answer || memcmp(answer->head, head, sizeof head) != 0)
+        return fail(failure, STATUS_INTERNAL,
+                    "the process that reads the configuration gave no valid answer (code %d)",
+                    code);
+    *config = answer->config;
     return STATUS_OK;
 }

@@ -6,14 +6,15 @@
  * Used by:  worker_handle.c, worker_list.c, supervisor.c, operators_worker.c and worker.c;
  *           user_operators.c, main.c, command_worker.c, command_config.c and command_serve.c.
  * Owns:     nothing: the caller reaps the process of process_start, with process_reap or
- *           process_end; process_check and process_count_gpus reap theirs.
- * Fails:    process_start returns -1; process_check and process_count_gpus explain in FAILURE.
+ *           process_end; the functions that ask a process reap theirs.
+ * Fails:    process_start returns -1; those that ask a process explain in FAILURE.
  * Threads:  any; no state.
  * Limits:   a call waits for a process no longer than its timeout plus PROCESS_END_MS.
  */
 #ifndef BURIN_PROCESS_H
 #define BURIN_PROCESS_H
 
+#include "config/config.h"
 #include "pipeline/status.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/slot.h"
@@ -96,5 +97,15 @@ enum status process_check(char *const arguments[], int input, const struct proce
  * driver, which must not run in the front. Fails as process_check does. */
 enum status process_count_gpus(const struct process_limits *limits, int *count,
                                struct failure *failure);
+
+/* Loads the file at PATH in a separate process, for a daemon that can open no file by now.
+ * STATUS_BAD_PARAM: the file is wrong, and FAILURE has that process's sentence. Otherwise fails as
+ * process_check does, and with STATUS_INTERNAL if the answer is not a configuration. */
+enum status process_read_config(const char *path, const struct process_limits *limits,
+                                struct config *config, struct failure *failure);
+
+/* That process: prints the configuration as it is in memory, or the mistake. Returns its exit
+ * status. */
+int process_print_config(const char *path);
 
 #endif

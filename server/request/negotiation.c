@@ -117,6 +117,18 @@ void negotiation_add(struct negotiation *negotiation, const char *line) {
     }
 }
 
+int negotiation_weight(const char *line, const char *media_type) {
+    const size_t type_length = strcspn(media_type, "/");
+    struct range range;
+    int most = 0;
+    while (next_range(&line, &range))
+        if (range.type_length == type_length &&
+            strncasecmp(range.type, media_type, type_length) == 0 && range.weight > most &&
+            is(range.subtype, range.subtype_length, media_type + type_length + 1))
+            most = range.weight;
+    return most;
+}
+
 /* Whether the client's preference for KIND is real and this build can write it. */
 static bool is_wish(const struct negotiation *negotiation, int kind) {
     const struct format_record *format = format_records[kind];

@@ -14,7 +14,7 @@
  * show. That is no preference for types that take long to write; it gets those only if `prefer` has
  * them.
  *
- * Used by:  http/handle_image.c adds the lines; submit.c chooses.
+ * Used by:  http/handle_image.c adds the lines; submit.c chooses; http/handle_status.c (/metrics).
  * Owns:     nothing: pure functions.
  * Fails:    never: if no possible answer is acceptable, Accept is ignored.
  * Threads:  one at a time.
@@ -42,6 +42,9 @@ struct negotiation {
 
 /* Adds one of several lines, in any order: together they are one list (RFC 9110, 5.3). */
 void negotiation_add(struct negotiation *accept, const char *line);
+
+/* The weight of MEDIA_TYPE where LINE names it in full, whatever its parameters; 0: it does not. */
+int negotiation_weight(const char *line, const char *media_type);
 
 /* VALUES_SUFFICE: the image is unchanged, and the report has its values; the report alone is wanted
  * then, unless an image type is named. */

@@ -16,10 +16,12 @@
 #ifndef BURIN_REQUEST_H
 #define BURIN_REQUEST_H
 
+#include "server/access/grant.h"
 #include "server/request/negotiation.h"
 #include "server/request/service.h"
 #include "server/request/settings.h"
 #include "server/request/upload.h"
+#include "server/trace.h"
 
 struct request {
     struct service *service;
@@ -28,7 +30,9 @@ struct request {
     int io_thread;                 /* its job comes back through this thread's completion pipe */
     struct generation *generation; /* its operators, while steps may still be planned; else NULL */
     char id[REQUEST_ID_MAX];
-    char label[48]; /* the operator, "pipeline", "info"...: for metrics and logs */
+    struct trace trace;
+    char label[48];     /* the operator, "pipeline", "info"...: for metrics and logs */
+    struct grant grant; /* what its key allows */
     struct settings settings;
     struct negotiation accept; /* what its client accepts; set before request_submit */
     enum answer answer;        /* the form of the result; set by request_submit */
@@ -62,8 +66,13 @@ struct work;
 enum status request_check_aux(struct request *request, const struct work *work,
                               struct failure *failure);
 
-/* The configured limits of an image's header. */
+/* The limits of an image's header. */
 struct probe_limits request_limits(const struct request *request);
+
+/* Reads the header of the main image, which must be of a type that the grant allows. Fails as
+ * probe_image does. */
+enum status request_probe(const struct request *request, struct probe *probe,
+                          struct failure *failure);
 
 /* Counts a job that was refused or returned with STATUS, if for lack of room or time. */
 void request_count_refusal(const struct request *request, enum status status);

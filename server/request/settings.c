@@ -291,7 +291,7 @@ static int find_reserved(const char *name) {
     return -1;
 }
 
-static bool is_reserved_given(const struct settings *settings, const char *name) {
+bool settings_give(const struct settings *settings, const char *name) {
     return settings->given >> find_reserved(name) & 1;
 }
 
@@ -354,7 +354,7 @@ bool settings_may_plan(const struct settings *settings, bool more) {
     const struct plan *plan = &settings->plan;
     const struct outputs *outputs = settings->outputs;
     if (plan_has_user_operators(plan) || (outputs && outputs->has_user_operators)) return true;
-    const bool steps_come = settings->pipeline && !is_reserved_given(settings, "operations");
+    const bool steps_come = settings->pipeline && !settings_give(settings, "operations");
     return steps_come && (more || !outputs || !outputs->list);
 }
 
@@ -372,7 +372,7 @@ static bool has_several_widths(const struct settings *settings) {
 
 enum status settings_complete(struct settings *settings, struct failure *failure) {
     const bool several = settings->outputs && settings->outputs->list;
-    if (settings->pipeline && !is_reserved_given(settings, "operations") && !several)
+    if (settings->pipeline && !settings_give(settings, "operations") && !several)
         return fail(
             failure, STATUS_BAD_PARAM,
             "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "

@@ -95,6 +95,9 @@ bool settings_is_shared(const struct settings *settings, const char *name);
 enum status settings_set_in_step(struct settings *settings, const char *name, const char *value,
                                  bool last, struct failure *failure);
 
+/* Whether the shared parameter NAME has come. */
+bool settings_give(const struct settings *settings, const char *name);
+
 /* Whether the request's operator has a parameter NAME; false for /pipeline. */
 bool settings_takes(const struct settings *settings, const char *name);
 

@@ -154,8 +154,19 @@ static void add_cost(const struct work *work, struct job *job) {
 
 struct probe_limits request_limits(const struct request *request) {
     const struct config *config = request->service->config;
-    return (struct probe_limits){ .pixels_max = (uint64_t)config->pixels_max,
+    const long pixels_max = grant_limit(config->pixels_max, request->grant.pixels_max);
+    return (struct probe_limits){ .pixels_max = (uint64_t)pixels_max,
                                   .side_max = (uint32_t)config->side_max };
+}
+
+enum status request_probe(const struct request *request, struct probe *probe,
+                          struct failure *failure) {
+    const struct probe_limits limits = request_limits(request);
+    const struct job *job = request_job(request);
+    const enum status status =
+        probe_image(slot_bytes(request->service->slots, request->slot) + job->image_offset,
+                    job->image_length, &limits, probe, failure);
+    return status ? status : grant_check_type(&request->grant, format_name(probe->format), failure);
 }
 
 static enum status check_aux(struct request *request, const struct upload_aux *aux,
@@ -175,6 +186,8 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
     out->length = aux->length;
     const uint8_t *bytes = slot_bytes(request->service->slots, request->slot) + aux->offset;
     enum status status = probe_image(bytes, aux->length, &limits, &out->probe, failure);
+    if (!status)
+        status = grant_check_type(&request->grant, format_name(out->probe.format), failure);
     if (!status) status = probe_check_data(&out->probe, false, failure);
     fail_named(aux->name, status, failure);
     if (status == STATUS_NOT_AN_IMAGE) /* a 415 would mean the main image */
@@ -221,9 +234,7 @@ static enum status check_image(struct request *request, struct work *work,
     const struct probe_limits limits = request_limits(request);
     enum status status = request->upload.multipart ? settings_complete(&request->settings, failure)
                                                    : STATUS_OK; /* completed at the head */
-    if (!status)
-        status = probe_image(slot_bytes(request->service->slots, request->slot) + job->image_offset,
-                             job->image_length, &limits, &job->probe, failure);
+    if (!status) status = request_probe(request, &job->probe, failure);
     if (!status) status = probe_check_data(&job->probe, request->settings.accept_damage, failure);
     if (!status) status = make_plans(request, limits.pixels_max, work, failure);
     if (!status) status = compute_shapes(work, &job->probe.shape, limits.pixels_max, failure);
@@ -233,10 +244,19 @@ static enum status check_image(struct request *request, struct work *work,
     return status ? status : plan_tree_pack(&work->plans, &job->plan, failure);
 }
 
+/* A client may not choose by Accept what an address or a preset leaves out; type=auto lets it. */
+static const struct negotiation *accepted_types(const struct request *request) {
+    static const struct negotiation every;
+    const struct settings *settings = &request->settings;
+    const bool named = settings_give(settings, "type") || settings_give(settings, "types");
+    const bool bound = request->grant.is_signed || request->grant.preset;
+    return bound && !named ? &every : &request->accept;
+}
+
 static void negotiate(struct request *request, const struct work *work) {
     struct job *job = request_job(request);
     const struct settings *settings = &request->settings;
-    const struct negotiation *accept = &request->accept;
+    const struct negotiation *accept = &request->accept, *types = accepted_types(request);
     request->answer = settings->outputs ? negotiation_answer_several(accept)
                                         : negotiation_answer(accept, returns_values_only(work) &&
                                                                          !settings->encode.format);
@@ -244,7 +264,7 @@ static void negotiate(struct request *request, const struct work *work) {
         struct job_output *output = &job->outputs[o];
         if (!output->encode.format)
             output->encode.format =
-                negotiation_type(accept, job_output_type(job, output), &request->service->prefer);
+                negotiation_type(types, job_output_type(job, output), &request->service->prefer);
         if (!output->encode.format)
             encode_options_as_input(&output->encode, &job->probe, job_output_type(job, output));
         output->type = job_output_type(job, output);
@@ -256,6 +276,7 @@ static void fill_job(struct request *request, const struct work *work) {
     const struct settings *settings = &request->settings;
     job->io_thread = request->io_thread;
     snprintf(job->request_id, sizeof job->request_id, "%s", request->id);
+    memcpy(job->trace_id, request->trace.id, sizeof job->trace_id);
     memcpy(job->device, settings->device, sizeof job->device);
     job->client = client_unit(&request->client);
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
@@ -270,8 +291,9 @@ static void fill_job(struct request *request, const struct work *work) {
 static enum status check_still(const struct request *request, const struct job_output *output,
                                struct failure *failure) {
     const struct config *config = request->service->config;
-    const bool deadline = config->processing_ms < config->encode_still_ms;
-    const double most = (double)(deadline ? config->processing_ms : config->encode_still_ms);
+    const bool deadline = config->processing_ms < config_now(&config->encode_still_ms);
+    const double most =
+        (double)(deadline ? config->processing_ms : config_now(&config->encode_still_ms));
     struct encode_options options = output->encode;
     options.format = output->type;
     const double ms = codec_still_ms(&output->image, &options);
@@ -289,7 +311,8 @@ static enum status check_still(const struct request *request, const struct job_o
 static enum status check_result(const struct request *request, const struct job_output *output,
                                 struct failure *failure) {
     const uint64_t pixels = image_pixels(&output->image);
-    const uint64_t most = (uint64_t)request->service->config->result_pixels_max[output->type];
+    const uint64_t most =
+        (uint64_t)config_now(&request->service->config->result_pixels_max[output->type]);
     const char *title = format_record(output->type)->title;
     const char *missing = codec_missing(output->type);
     if (missing) return fail(failure, STATUS_BAD_PARAM, "%s", missing);

@@ -22,15 +22,19 @@ enum { UNKNOWN_LENGTH_GUESS = 1 << 20, IMAGE_ALIGN = 64 };
 
 /* A body larger than queue_bytes can never be accepted; after a 503 its client would retry
  * forever. */
-static long largest_body(const struct config *config) {
-    return config->body_bytes_max < config->queue_bytes ? config->body_bytes_max
-                                                        : config->queue_bytes;
+static long largest_body(const struct request *request) {
+    const long most = grant_limit(request->upload.bytes_max, request->grant.body_bytes_max);
+    return grant_limit(most, request->service->config->queue_bytes);
 }
 
-static enum status too_large(const struct service *service, struct failure *failure) {
-    const long most = largest_body(service->config);
-    const bool held = most < service->config->body_bytes_max;
-    if (held) metrics_reject(service->metrics, REJECTED_BYTES);
+static enum status too_large(const struct request *request, struct failure *failure) {
+    const long most = largest_body(request);
+    const bool held = most < request->upload.bytes_max;
+    if (most == request->grant.body_bytes_max)
+        return fail(
+            failure, STATUS_BODY_TOO_LARGE,
+            "the body is larger than %ld bytes, the most that the key or the address allows", most);
+    if (held) metrics_reject(request->service->metrics, REJECTED_BYTES);
     return fail(failure, STATUS_BODY_TOO_LARGE,
                 "the body is larger than %ld bytes; send a smaller one, or raise %s", most,
                 held ? "queue_bytes" : "body_bytes_max");
@@ -39,7 +43,7 @@ static enum status too_large(const struct service *service, struct failure *fail
 static enum status open_form(struct request *request, const char *type, struct failure *failure) {
     const struct config *config = request->service->config;
     const struct multipart_limits limits = {
-        .parts_max = (int)config->parts_max,
+        .parts_max = (int)config_now(&config->parts_max),
         .part_headers_bytes = (size_t)config->part_headers_bytes,
     };
     request->upload.multipart = true;
@@ -53,7 +57,7 @@ enum status upload_begin(struct request *request, const struct upload_head *head
     struct service *service = request->service;
     char shown[PARAM_SHOWN_MAX];
     request->upload.length = head->length;
-    if (head->length > largest_body(service->config)) return too_large(service, failure);
+    if (head->length > largest_body(request)) return too_large(request, failure);
     if (head->length == 0)
         return fail(failure, STATUS_BAD_REQUEST,
                     "there is no body; send an image, for example with curl -F image=@photo.jpg");
@@ -123,11 +127,14 @@ static enum status begin_aux_image(struct request *request, const char *name,
 static enum status store_image(struct request *request, const uint8_t *bytes, size_t length,
                                struct failure *failure) {
     struct job *job = request_job(request);
-    if (job->body_length + length >
-        (uint64_t)request->service->config->body_bytes_max + (1 + OP_AUX_MAX) * IMAGE_ALIGN)
+    const uint64_t most = (uint64_t)request->upload.bytes_max + (1 + OP_AUX_MAX) * IMAGE_ALIGN;
+    if (job->body_length + length > most)
         return fail(failure, STATUS_BODY_TOO_LARGE,
                     "the body is larger than %ld bytes (body_bytes_max)",
-                    request->service->config->body_bytes_max);
+                    request->upload.bytes_max);
+    if (request->upload.image_length == &job->image_length &&
+        grant_hash(&request->grant, bytes, length, failure))
+        return failure->status;
     uint8_t *place = next_byte(request);
     if (place != bytes) memmove(place, bytes, length); /* may overlap, after upload_buffer */
     job->body_length += length;
@@ -179,6 +186,8 @@ static enum status end_field(struct request *request, struct failure *failure) {
     upload->value[upload->value_length] = 0;
     if (strlen(upload->value) != upload->value_length)
         return fail(failure, STATUS_BAD_PARAM, "field \"%s\" contains a zero byte", upload->field);
+    if (grant_check_field(&request->grant, upload->field, upload->value, failure))
+        return failure->status;
     if (settings_names_operators(upload->field)) request_hold_operators(request);
     return settings_set(&request->settings, upload->field, upload->value, failure);
 }
@@ -191,9 +200,12 @@ static bool is_image_name(const char *name) {
 
 static enum status begin_part(struct request *request, const struct part *part,
                               struct failure *failure) {
-    if (is_image_name(part->name)) return begin_image(request, failure);
+    if (is_image_name(part->name))
+        return grant_check_part(&request->grant, "image", failure) ? failure->status
+                                                                   : begin_image(request, failure);
     const bool field = settings_takes(&request->settings, part->name);
     const char *aux = field ? NULL : registry_aux(part->name);
+    if (aux && grant_check_part(&request->grant, aux, failure)) return failure->status;
     return aux ? begin_aux_image(request, aux, failure) : begin_field(request, part, failure);
 }
 
@@ -308,8 +320,7 @@ enum status upload_feed(struct request *request, const uint8_t *bytes, size_t le
     struct upload *upload = &request->upload;
     upload->bytes += length;
     if (request->slot >= 0 && is_in_slot(request, bytes)) note_written(request, bytes + length);
-    if (upload->bytes > (uint64_t)largest_body(request->service->config))
-        return too_large(request->service, failure);
+    if (upload->bytes > (uint64_t)largest_body(request)) return too_large(request, failure);
     enum status status = hold(request, (int64_t)length, failure);
     if (!status && request->slot < 0) status = take_slot(request, failure);
     if (status) return status;
@@ -324,7 +335,7 @@ enum status upload_finish(struct request *request, struct failure *failure) {
         return fail(failure, STATUS_BAD_REQUEST,
                     "the image is empty: it has no bytes; send a file that has some, for example "
                     "with curl -F image=@photo.jpg");
-    return STATUS_OK;
+    return grant_check_digest(&request->grant, failure);
 }
 
 /* ---- the end */

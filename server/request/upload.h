@@ -41,6 +41,7 @@ struct upload {
     struct multipart parser;
     uint64_t bytes; /* of the body, so far */
     int64_t length; /* of the whole body; -1: unknown */
+    long bytes_max; /* body_bytes_max when the request began: a reload may change the key */
     int64_t held;   /* its share of service.body_bytes_held */
     int images;     /* main image parts so far */
     int aux_count;

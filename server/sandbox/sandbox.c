@@ -190,18 +190,27 @@ static const char *unix_path(const char *address) {
     return strncmp(address, "unix:", 5) == 0 ? address + 5 : NULL;
 }
 
+/* PATH is read again at each SIGHUP: then it may be new, or a link to another one. So the folder
+ * that has it is added too, unless that is the root, however it is written. */
+static void add_replaced(struct rules *rules, const char *path) {
+    char copy[PATH_SIZE];
+    snprintf(copy, sizeof copy, "%s", path ? path : "/");
+    char *folder = realpath(dirname(copy), NULL);
+    add(rules, path, FILE_READ);
+    if (folder && strcmp(folder, "/") != 0) add(rules, folder, FILE_READ);
+    free(folder);
+}
+
 static void add_front(struct rules *rules, const struct config *config) {
     const char *sockets[] = { unix_path(config->listen), unix_path(config->admin_listen) };
     for (int i = 0; i < 2; i++)
         if (sockets[i]) add_folder_of(rules, sockets[i], FILE_MAKE);
-    if (*config->operators_dir) {
-        /* The parent too, unless it is the root: at the next SIGHUP the folder may be a link to a
-         * different folder, or a new one. */
-        char above[PATH_SIZE];
-        snprintf(above, sizeof above, "%s", config->operators_dir);
-        if (strcmp(dirname(above), "/") != 0)
-            add_folder_of(rules, config->operators_dir, FILE_READ);
-        add(rules, config->operators_dir, FILE_READ);
+    if (*config->operators_dir) add_replaced(rules, config->operators_dir);
+    if (*config->keys_file) {
+        char *real = realpath(config->keys_file, NULL);
+        add_replaced(rules, config->keys_file);
+        add_replaced(rules, real);
+        free(real);
     }
     add(rules, "/proc/self/fd", FILE_READ); /* to count its descriptors: descriptors.h */
 }
@@ -341,13 +350,15 @@ static void limit_files(enum sandbox_role role, const struct config *config, con
     const int error = rules ? errno : ENOMEM;
     free(rules);
     if (!limited && is_worth_logging(role, error))
-        log_event(LOG_ERROR, "sandbox: files are not limited: Landlock: %s", strerror(error));
+        log_event(LOG_ERROR, "sandbox_incomplete", "sandbox: files are not limited: Landlock: %s",
+                  strerror(error));
 }
 
 void sandbox_limit(enum sandbox_role role, const struct config *config, const char *cache) {
     if (!sandbox_is_on(config)) return;
     if (!privileges_drop(role == SANDBOX_FRONT ? kept_by_front(config) : 0))
-        log_event(LOG_ERROR, "sandbox: privileges are kept: %s", strerror(errno));
+        log_event(LOG_ERROR, "sandbox_incomplete", "sandbox: privileges are kept: %s",
+                  strerror(errno));
     if (!SANITIZED) limit_files(role, config, cache);
 }
 
@@ -355,7 +366,8 @@ void sandbox_filter(enum sandbox_role role, const struct config *config, pid_t c
     if (!sandbox_is_on(config) || SANITIZED) return;
     const int version = landlock_version(), error = sandbox_calls_enter(role, child);
     if (!error && role == SANDBOX_FRONT)
-        log_event(LOG_INFO, "sandbox: on, with version %d of Landlock", version);
+        log_event(LOG_INFO, "sandbox_on", "sandbox: on, with version %d of Landlock", version);
     if (error && is_worth_logging(role, error))
-        log_event(LOG_ERROR, "sandbox: system calls are not limited: seccomp: %s", strerror(error));
+        log_event(LOG_ERROR, "sandbox_incomplete",
+                  "sandbox: system calls are not limited: seccomp: %s", strerror(error));
 }

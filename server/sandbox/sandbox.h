@@ -7,8 +7,8 @@
  * that run users' operators on a CPU have a narrower filter (sandbox_calls_confine), on or off.
  *
  *     process                  files                                      system calls
- *     front                    operators_dir, folders of unix sockets,    a list of those that it
- *                              its own descriptors                        needs
+ *     front                    operators_dir, folders of keys_file and    a list of those that it
+ *                              unix sockets, its own descriptors          needs
  *     worker on a CPU          none                                       a shorter list
  *     worker on a GPU          the driver's: libraries, devices, /proc,   all but a list, no
  *                              /sys, its caches, /tmp, /dev/shm           network, no program

@@ -395,7 +395,8 @@ enum status sandbox_calls_confine(bool gpu, struct failure *failure) {
     if (error != ENOSYS)
         return fail(failure, STATUS_INTERNAL, "the system calls could not be filtered: %s",
                     strerror(error));
-    log_event(LOG_ERROR, "this system has no filter of system calls: users' operators run without "
-                         "one");
+    log_event(LOG_ERROR, "sandbox_incomplete",
+              "this system has no filter of system calls: users' operators run without "
+              "one");
     return STATUS_OK;
 }

@@ -113,7 +113,8 @@ static bool may_do_apart(const struct batch *batch, enum status status) {
     return coded && status != STATUS_CANCELLED && status != STATUS_DEADLINE;
 }
 
-/* Logs a failure that is the device's or the memory's, though the jobs will be answered. */
+/* Logs a failure that is the device's or the memory's, though the jobs will be answered. The line
+ * has the ids of the first. */
 static void log_failure(const struct batch *batch, const struct failure *failure) {
     static struct log_limit limit;
     char more[48] = "", steps[61];
@@ -122,8 +123,10 @@ static void log_failure(const struct batch *batch, const struct failure *failure
     if (!log_limit_allows(&limit, clock_ns(), &left_out)) return;
     if (left_out) snprintf(more, sizeof more, " (and %d more since the last line)", left_out);
     plan_print(&batch->plans.parts[0], steps, sizeof steps, NULL); /* as far as they fit */
-    log_event(LOG_ERROR, "worker: %d job%s of \"%s\" did not run on the device at once: %s%s",
-              batch->count, batch->count > 1 ? "s" : "", steps, failure->message, more);
+    const struct job *first = batch->items[0].job;
+    log_event_of(LOG_ERROR, "batch_failed", first->request_id, first->trace_id,
+                 "worker: %d job%s of \"%s\" did not run on the device at once: %s%s", batch->count,
+                 batch->count > 1 ? "s" : "", steps, failure->message, more);
 }
 
 /* Runs the jobs of a failed batch one by one. */

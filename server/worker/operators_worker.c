@@ -117,8 +117,8 @@ static void take_answer(struct operators_worker *worker) {
     worker->spoilt =
         !answer_take_from_sandbox(worker->slots, worker->job, worker->own, worker->own_slot);
     if (worker->spoilt)
-        log_event(LOG_ERROR, "worker: job %.63s: %s: it is killed", job->request_id,
-                  job->failure.message);
+        log_event_of(LOG_ERROR, "answer_invalid", job->request_id, job->trace_id,
+                     "worker: job %.63s: %s: it is killed", job->request_id, job->failure.message);
     if (worker->spoilt && worker->used) {
         job->failure = (struct failure){ 0 };
         return;
@@ -170,8 +170,8 @@ static bool watch(struct operators_worker *worker) {
 static void give_up_job(struct operators_worker *worker) {
     struct job *job = slot_job(worker->slots, worker->job);
     const enum status state = progress_state(&job->progress);
-    log_event(LOG_ERROR, "worker: job %.63s did not stop in time: its process is killed",
-              job->request_id);
+    log_event_of(LOG_ERROR, "job_killed", job->request_id, job->trace_id,
+                 "worker: job %.63s did not stop in time: its process is killed", job->request_id);
     fail(&job->failure, state,
          state == STATUS_CANCELLED ? "the client has disconnected"
                                    : "not done within the time allowed: the operator did not stop");
@@ -195,7 +195,8 @@ static int reap(struct operators_worker *worker) {
 static void sandbox_ended(struct operators_worker *worker) {
     const int code = reap(worker);
     if (code < 0)
-        log_event(LOG_ERROR, "worker: the process of users' operators died: %s", strsignal(-code));
+        log_event(LOG_ERROR, "operators_process_died",
+                  "worker: the process of users' operators died: %s", strsignal(-code));
     if (worker->job == NONE || worker->used) return;
     struct job *job = slot_job(worker->slots, worker->job);
     if (code < 0)
@@ -294,7 +295,8 @@ static int serve(struct operators_worker *worker) {
         const int64_t now = clock_ns();
         beat(worker, now);
         if (is_still(worker, now)) {
-            log_event(LOG_ERROR, "worker: the process of users' operators stands still: killed");
+            log_event(LOG_ERROR, "operators_process_still",
+                      "worker: the process of users' operators stands still: killed");
             return WORKER_FAILED;
         }
         struct pollfd ready[] = { { .fd = worker->channel, .events = POLLIN },
@@ -387,7 +389,8 @@ int operators_worker_run(struct slots *slots, int channel, const char *device) {
     struct failure failure = { 0 };
     int code = WORKER_FAILED;
     if (open_sandbox(&worker, device, &failure)) {
-        log_event(LOG_ERROR, "worker: the sandbox could not be started: %s", failure.message);
+        log_event(LOG_ERROR, "worker_failed", "worker: the sandbox could not be started: %s",
+                  failure.message);
     } else {
         sandbox_limit(SANDBOX_OPERATORS, config, NULL); /* while there is no other thread */
         log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));

@@ -28,7 +28,7 @@ static bool prepare_all(struct preparation *preparation, struct shape shape,
         if (failed[i - first]) continue;
         const enum status status =
             lane->driver->prepare(lane, registry_at(i), shape.depth, shape.channels, &failure);
-        if (status) log_event(LOG_ERROR, "worker: %s", failure.message);
+        if (status) log_event(LOG_ERROR, "preparation_failed", "worker: %s", failure.message);
         if (status && status != STATUS_INTERNAL) return false;
         failed[i - first] = status != STATUS_OK;
     }

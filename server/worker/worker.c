@@ -99,7 +99,8 @@ struct lane_thread {
 /* The CUDA context is unusable, or the system refuses something that a worker needs. A process
  * cannot repair its context (measured), so it exits at once. */
 static void give_up(const struct failure *failure) {
-    log_event(LOG_ERROR, "worker: %s; ending so that a new one is started", failure->message);
+    log_event(LOG_ERROR, "worker_failed", "worker: %s; ending so that a new one is started",
+              failure->message);
     log_stop();
     _exit(WORKER_FAILED);
 }
@@ -114,7 +115,8 @@ static void pin_slot(struct pins *pins, const struct slots *slots, int slot, siz
     madvise(start, bytes - from, MADV_POPULATE_WRITE);
     if (pins->driver->codec->pin(pins->index, start, bytes - from, &failure) &&
         !__atomic_exchange_n(&pins->failed, true, __ATOMIC_RELAXED))
-        log_event(LOG_ERROR, "worker: memory of slots could not be pinned, and is copied: %s",
+        log_event(LOG_ERROR, "memory_not_pinned",
+                  "worker: memory of slots could not be pinned, and is copied: %s",
                   failure.message);
     pins->bytes[slot] = bytes; /* a failure is not tried again with each job */
 }
@@ -302,7 +304,8 @@ static enum status open_lanes(struct worker *worker, const struct config *config
         if (many) own.staging_bytes /= MANY_STAGING;
         const enum status status = driver->open(index, &own, &worker->lane[i], failure);
         if (status == STATUS_NO_MEMORY && many) {
-            log_event(LOG_ERROR, "worker: %d of %d lanes: %s", i, worker->lanes, failure->message);
+            log_event(LOG_ERROR, "lanes_limited", "worker: %d of %d lanes: %s", i, worker->lanes,
+                      failure->message);
             worker->lanes = i;
             worker->lanes_many = i - worker->lanes_alike;
             failure->status = STATUS_OK;
@@ -451,8 +454,8 @@ static int run(struct slots *slots, int channel, const struct config *config,
     const bool sized = size_worker(worker, config, &failure) == STATUS_OK;
     if (!sized || open_lanes(worker, config, driver, index, &failure) ||
         make_pending(worker, &failure)) {
-        log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->executor.device_name,
-                  failure.message);
+        log_event(LOG_ERROR, "worker_failed", "worker: %s could not be opened: %s",
+                  worker->executor.device_name, failure.message);
         code = WORKER_FAILED;
     } else {
         worker->sampler.options = sampler_options(worker, config, driver, index);

@@ -2,7 +2,7 @@
 /* Values come from four sources with a fixed precedence; each source refuses bad values with its
  * own message; the program reports which source gave a value.
  *
- * covers: config/keys.c config/types.c */
+ * covers: config/keys.c config/types.c config/text_file.c */
 #include "config/config.h"
 #include "config/keys.h"
 
@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -239,6 +240,45 @@ static void refuses_in_the_file(void **state) {
         expect_refused(file_with(wrongs[i][0]), "", wrongs[i][1]);
 }
 
+static void expect_not_read_again(const char *path) {
+    struct config config;
+    struct failure failure = { 0 };
+    char message[sizeof failure.message];
+    snprintf(message, sizeof message, "%s is not a regular file", path);
+    assert_int_equal(config_load(&config, path, NULL, NULL, &failure), STATUS_BAD_PARAM);
+    assert_string_equal(failure.message, message);
+}
+
+/* A pipe without a writer is not waited for. */
+static void reads_no_other_files_again(void **state) {
+    (void)state;
+    char folder[] = "/tmp/burin-config-XXXXXX", pipe[sizeof folder + 8];
+    assert_non_null(mkdtemp(folder));
+    snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    alarm(60);
+    expect_not_read_again(pipe);
+    alarm(0);
+    unlink(pipe);
+    expect_not_read_again(folder);
+    rmdir(folder);
+    expect_not_read_again("/dev/null");
+}
+
+static void refuses_large_files(void **state) {
+    (void)state;
+    const int most = 1 << 20;
+    char *text = malloc((size_t)most + 2);
+    memset(text, ' ', (size_t)most + 1);
+    memcpy(text, "{}", 2);
+    text[most] = '\0';
+    expect_fine(file_with(text), "");
+    text[most] = ' ';
+    text[most + 1] = '\0';
+    expect_refused(file_with(text), "", " is larger than 1 MiB");
+    free(text);
+}
+
 static void refuses_in_the_environment(void **state) {
     (void)state;
     const char *path = file_with("{}");
@@ -383,6 +423,8 @@ int main(void) {
         cmocka_unit_test(which_file),
         cmocka_unit_test(sizes),
         cmocka_unit_test(refuses_in_the_file),
+        cmocka_unit_test(reads_no_other_files_again),
+        cmocka_unit_test(refuses_large_files),
         cmocka_unit_test(refuses_in_the_environment),
         cmocka_unit_test(refuses_flags),
         cmocka_unit_test(forms),

@@ -133,7 +133,7 @@ def test_version():
     text = burin("version", **TEXT).stdout
     facts = json.loads(burin("version", "--json").stdout)
     assert text.startswith(f"burin {facts['version']}\n")
-    for name in ("libmicrohttpd", "libjpeg-turbo", "isa-l", "jansson"):
+    for name in ("libmicrohttpd", "libjpeg-turbo", "isa-l", "jansson", "libcrypto"):
         assert re.match(r"\d+\.\d+", facts["libraries"][name]["built"])
         assert name in text
     assert burin("--version", **TEXT).stdout == text

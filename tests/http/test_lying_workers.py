@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A hijacked worker writes arbitrary values into the shared memory (pressure/lying_worker.c): the front rejects them, runs the
 job once more, and replaces the worker."""
+import json
 import os
 
 import pytest
@@ -39,7 +40,10 @@ def test_an_impossible_answer_is_rejected(liar, what):
     answer, replaced = ask(liar, "lie", what, 2)
     check_problem(answer, 500, "two workers died with this image")
     assert replaced == 2
-    assert liar.log_text().count(f"job lie-{what}: the worker returned an invalid answer") == 2
+    lines = [line for line in map(json.loads, liar.log_text().splitlines()) if line.get("id") == f"lie-{what}"]
+    assert [line["event"] for line in lines] == ["answer_invalid", "answer_invalid", "request"]
+    assert lines[0]["message"] == f"job lie-{what}: the worker returned an invalid answer"
+    assert {line["trace_id"] for line in lines} == {answer.json["trace_id"]}
     assert liar.works()
 
 

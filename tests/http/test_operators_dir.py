@@ -291,8 +291,8 @@ def test_a_compiler_message_is_logged_whole(start, tmp_path):
     path.mkdir(parents=True, mode=0o755)
     (path / "a.c").write_text("#import <x>\n" + WHITE)
     daemon = begin(start, path)
-    event, = [e["event"] for e in map(json.loads, daemon.log_text().splitlines()) if "#import" in e["event"]]
-    assert event.startswith(f"{path}/a.c:1: ") and event.endswith("#include"), event
+    message, = [e["message"] for e in map(json.loads, daemon.log_text().splitlines()) if e["event"] == "operators_problem"]
+    assert message.startswith(f"{path}/a.c:1: ") and message.endswith("#include"), message
 
 
 @pytest.mark.parametrize("how", ["writable", "missing"])

@@ -5,6 +5,7 @@ is lost. tests/http/pressure/goodput.py measures the cost.
 covers: server/http/overload.c"""
 import json
 import os
+import re
 import select
 import subprocess
 
@@ -38,6 +39,24 @@ def answer(s):
         length -= len(got)
     (found,) = responses(data)
     return found
+
+
+TRACE = b"0af7651916cd43dd8448eb211c80319c"
+TRACED = b"traceparent: 00-" + TRACE + b"-b7ad6b7169203331-01\r\ntracestate: a=1\r\nTraceState: b=2\r\nX-Request-ID: a\r\n"
+
+
+def check_same(short, long):
+    """Two answers to a request with TRACED are the same but for their span, and the date that only the library adds."""
+    assert short[0] == long[0] == 503 and json.loads(short[2]) == json.loads(long[2])
+    assert "date" not in short[1], "it went the long way"
+    spans = set()
+    for _, headers, body in short, long:
+        headers.pop("date", None)
+        begin, span, end = re.fullmatch(r"(00-\w{32})-(\w{16})-(01)", headers.pop("traceparent")).groups()
+        assert begin == "00-" + TRACE.decode() and headers["tracestate"] == "a=1,b=2"
+        assert json.loads(body)["trace_id"] == TRACE.decode()
+        spans.add(span)
+    assert short[1] == long[1] and len(spans) == 2
 
 
 def serves_again(daemon):
@@ -89,14 +108,14 @@ def test_the_connection_goes_on(full):
 def test_it_is_the_refusal_that_others_get(full):
     """Word for word the answer to a request with an unusual head, which the cheap check leaves to the full path."""
     with full.socket() as s:
-        s.sendall(post(PICTURE, b"X-Request-ID: a\r\n"))
+        s.sendall(post(PICTURE, TRACED))
         short = answer(s)
     with full.socket() as s:
-        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nX-Request-ID: a\r\nTransfer-Encoding: chunked\r\n\r\n"
-                  b"%x\r\n%s\r\n0\r\n\r\n" % (len(PICTURE), PICTURE))
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n%sTransfer-Encoding: chunked\r\n\r\n"
+                  b"%x\r\n%s\r\n0\r\n\r\n" % (TRACED, len(PICTURE), PICTURE))
         long = answer(s)
-    assert short[0] == long[0] and json.loads(short[2]) == json.loads(long[2])
-    assert "date" in long[1] and {k: v for k, v in long[1].items() if k != "date"} == short[1]
+    assert "date" in long[1]
+    check_same(short, long)
 
 
 LONGEST = "https://" + "a" * (1023 - len("https://"))
@@ -107,16 +126,14 @@ LONGEST = "https://" + "a" * (1023 - len("https://"))
 def test_pages_of_other_sites_get_it_too(full):
     """Their refusal is as cheap and has the same words, whatever the Origin; only the library would add a date."""
     for origins in ([], [b"http://b:8080"], [b"https://evil.example"], [b"http://b:8080"] * 2, [b"a" * 1500], [LONGEST.encode()]):
-        lines = b"".join(b"oRigin: %s \r\n" % origin for origin in origins) + b"X-Request-ID: a\r\n"
+        lines = b"".join(b"oRigin: %s \r\n" % origin for origin in origins) + TRACED
         with full.socket() as s:
             s.sendall(post(PICTURE, lines))
             short = answer(s)
-            assert "date" not in short[1], "it went the long way"
             s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n"
                       % (lines, len(PICTURE), PICTURE))
             long = answer(s)
-        assert short[0] == long[0] == 503 and json.loads(short[2]) == json.loads(long[2])
-        assert {k: v for k, v in long[1].items() if k != "date"} == short[1]
+        check_same(short, long)
 
 
 def test_what_asks_for_no_work_is_answered(full):

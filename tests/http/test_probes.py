@@ -412,8 +412,8 @@ def test_clients_write_no_errors_into_the_log(start):
                 assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
             assert daemon.becomes_idle()
         entries = [json.loads(line) for line in daemon.log_text().splitlines()]
-        assert all(entry["level"] == "info" and entry["event"].isprintable() for entry in entries), entries
-        lines = [entry for entry in entries if entry["event"].startswith("http: ")]
+        assert all(entry["level"] == "info" and entry.get("message", "").isprintable() for entry in entries), entries
+        lines = [entry for entry in entries if entry["event"] == "http_library"]
         assert (0 < len(lines) <= 5) if level == "info" else not lines, entries
 
 
@@ -443,6 +443,6 @@ def test_worker_writes_the_log_in_its_form(start):
             assert "cuda:99" in line
             if form == "json":
                 entry = json.loads(line)
-                assert entry["level"] == "error" and entry["event"].startswith("worker: ")
+                assert entry["level"] == "error" and entry["event"] == "worker_failed" and entry["message"].startswith("worker: ")
             else:
-                assert " error event=worker: " in line
+                assert ' level=error event=worker_failed message="worker: ' in line

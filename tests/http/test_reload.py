@@ -194,11 +194,47 @@ def test_a_folder_that_is_refused_as_a_whole(start, tmp_path, how):
     assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
 
 
+def test_ops_has_the_files_and_what_is_wrong(start, tmp_path):
+    """Which operators came from which file, and each mistake of the last reading, also one in a file that is new or stays wrong."""
+    path = folder(tmp_path, white=add(1), both=TOTAL + add(0).replace("white", "same"), bad=WRONG.replace("white", "never"))
+    daemon = begin(start, path)
+
+    def ops():
+        answer = daemon.get("/ops")
+        assert daemon.get("/ops", **{"If-None-Match": answer.headers["ETag"]}).status == 304
+        return answer.headers["ETag"], {f["file"]: f["operators"] for f in answer.json["files"]}, answer.json["problems"]
+
+    first, files, problems = ops()
+    assert files == {"white.c": ["white"], "both.c": ["total", "same"]}
+    assert problems[0].startswith("bad.c:4: ") and all(problem.startswith("bad.c:") for problem in problems), problems
+    reload(daemon)
+    assert "nothing has changed" in daemon.log_text()
+    assert wait_until(lambda: daemon.get("/readyz").json["reload"]["generation"] == 2) and ops() == (first, files, problems)
+    write(path, white=WRONG, bad=add(5).replace("white", "never"))
+    (path / "both.c").unlink()
+    reload(daemon)
+    assert wait_until(lambda: daemon.get("/readyz").json["reload"]["generation"] == 3)
+    second, files, problems = ops()
+    assert second != first and files == {"white.c": ["white"], "bad.c": ["never"]}
+    assert any(problem.startswith("white.c:4: ") for problem in problems)
+    assert problems[-1] == "white.c: its operators as read before stay in use" and not any("bad.c" in p for p in problems)
+    path.chmod(0o777)
+    reload(daemon)
+    assert wait_until(lambda: not daemon.get("/readyz").json["reload"]["ok"])
+    outcome = daemon.get("/readyz").json["reload"]
+    assert outcome["generation"] == 3 and len(outcome["errors"]) == 1 and "write" in outcome["errors"][0]
+    assert ops()[1] == files and daemon.get("/readyz").status == 200
+    path.chmod(0o755)
+    write(path, white=add(7))
+    reload(daemon)
+    assert wait_until(lambda: daemon.get("/readyz").json["reload"]["ok"]) and ops()[2] == []
+
+
 def test_without_a_folder(start):
     daemon = start()
     before = daemon.children()
     hang_up(daemon)
-    assert wait_until(lambda: "operators_dir is not set" in daemon.log_so_far())
+    assert wait_until(lambda: '"event":"reloaded"' in daemon.log_so_far())
     assert daemon.children() == before and daemon.works()
 
 
@@ -477,6 +513,16 @@ def test_workers_that_do_not_become_ready(start, tmp_path):
         return daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 2).tolist()
 
     assert wait_until(taken), daemon.log_text()
+
+
+def test_a_check_that_crashes_is_a_problem_of_its_file(start, tmp_path):
+    """GET /ops has it as the log does."""
+    daemon = compiling(start, tmp_path)
+    os.kill(next(pid for pid in daemon.children() if "--check" in open(f"/proc/{pid}/cmdline").read()), signal.SIGKILL)
+    (tmp_path / "slow").unlink()
+    assert wait_until(lambda: any(problem.startswith("white.c: not used: it could not be checked: its process crashed")
+                                  for problem in daemon.get("/ops").json["problems"])), daemon.log_text()
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
 
 
 def test_signals_from_the_first_moment(tmp_path, start):

@@ -181,7 +181,7 @@ def test_every_thread_has_lost_its_rights(start, tmp_path):
     front, = {found[:2] + tuple(bits & ~(1 << 12) for bits in found[2:]) for found in rights(daemon.process.pid)}
     assert front == (1, 2, 0, 0, 0, 0, 0)
     assert rights(daemon.starter()) == {(1, 0, 0, 0, 0, 0, 0)}
-    assert '"sandbox: on' in daemon.log_text()
+    assert '"event":"sandbox_on"' in daemon.log_text()
 
 
 def begin_long(daemon):
@@ -207,7 +207,7 @@ def test_without_the_process_that_starts_workers(start):
     assert status == 200
     assert daemon.process.wait(PATIENCE_S) == 1
     log = daemon.log_text()
-    assert log.count("the process that starts workers has ended: none can be replaced") == 1 and '"stopped"' in log
+    assert log.count("the process that starts workers has ended: none can be replaced") == 1 and '"event":"stopped"' in log
 
 
 def test_without_it_and_without_workers(start):

@@ -22,6 +22,7 @@ import pytest
 from conftest import (BURIN, HOUR_MS, LONG, PATIENCE_S, TEST_SLOTS, Daemon, freeze, jpeg, large_png, noise, pnm, read_to_end,
                       responses, smooth, thaw,
                       wait_until)
+from signing import Key, write_keys
 
 PICTURE = pnm(noise(32, 24))
 PICTURES = [jpeg(smooth(320, 240)), PICTURE, pnm(noise(300, 200, 3)), jpeg(smooth(640, 480))]
@@ -455,6 +456,14 @@ def test_public_address_needs_insecure(manage):
     manager = manage(http=s)
     text = refusal(manage, manager)
     assert "can be reached from other machines" in text and "--insecure" in text and "0.0.0.0" in text
+
+
+def test_keys_open_no_public_admin_socket(manage, tmp_path):
+    s = socket.socket()
+    s.bind(("0.0.0.0", 0))
+    s.listen(16)
+    text = refusal(manage, manage(admin=s), "--keys-file", write_keys(tmp_path / "keys.json", Key("shop", 1)))
+    assert "can be reached from other machines" in text and '"admin"' in text
 
 
 # ---- notifications

@@ -82,6 +82,13 @@ struct header_lines {
 void connection_header_lines(struct MHD_Connection *library, const char *name,
                              struct header_lines *lines);
 
+/* The value of the header NAME if the request has one line of it; NULL: none, or several. */
+static inline const char *connection_only_header(struct MHD_Connection *library, const char *name) {
+    struct header_lines lines;
+    connection_header_lines(library, name, &lines);
+    return lines.count == 1 ? lines.values[0] : NULL;
+}
+
 /* The request is answered; part of the next one may have come. */
 void connection_end_request(struct connection *connection);
 

@@ -126,8 +126,9 @@ int listen_socket_open(const char *text, const char *flag, bool insecure, struct
     int fd = -1;
     if (!insecure && !is_loopback(found->ai_addr))
         fail(failure, STATUS_BAD_PARAM,
-             "%.60s can be reached from other machines, and requests are not authenticated; put a "
-             "proxy in front, or use --insecure",
+             "%.60s can be reached from other machines, and requests are not authenticated; use "
+             "--keys-file (for --listen alone; burin keys new makes one), or put a proxy in front "
+             "and use --insecure",
              text);
     else
         fd = bind_to(found->ai_addr, found->ai_addrlen, text, flag, failure);
@@ -205,6 +206,7 @@ enum status listen_socket_check(int fd, const char *name, bool insecure, struct 
         return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
                 "the socket passed as \"%s\", %.60s, can be reached from other machines, and "
-                "requests are not authenticated; put a proxy in front, or use --insecure",
+                "requests are not authenticated; use --keys-file (for \"http\" alone), or put a "
+                "proxy in front and use --insecure",
                 name, text);
 }

@@ -45,18 +45,21 @@ struct listener {
 
 /* ---- the library */
 
-/* Mostly clients that disconnect in the middle: not our errors, and any number of lines. */
+/* Mostly clients that disconnect in the middle: not our errors, and any number of lines. For the
+ * library a connection that we end is an internal error; the request's line has the reason. */
 static void on_library_log(void *context, const char *format, va_list arguments) {
     (void)context;
     char text[256];
     vsnprintf(text, sizeof text, format, arguments);
     text[strcspn(text, "\n")] = '\0';
-    log_event(LOG_INFO, "http: %s", text);
+    if (strcmp(text, "Application reported internal error, closing connection.") == 0) return;
+    log_event(LOG_INFO, "http_library", "http: %s", text);
 }
 
 static void on_panic(void *context, const char *file, unsigned int line, const char *reason) {
     (void)context;
-    log_event(LOG_ERROR, "http: panic at %s:%u: %s", file, line, reason ? reason : "");
+    log_event(LOG_ERROR, "http_panic", "http: panic at %s:%u: %s", file, line,
+              reason ? reason : "");
     log_stop();
     abort();
 }
@@ -155,8 +158,8 @@ static int accept_next(struct listener *listener, struct sockaddr_storage *peer,
     if (fd >= 0 || (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM))
         return fd;
     if (log_limit_allows(&limit, clock_ns(), &left_out))
-        log_event(LOG_ERROR, "no connection can be accepted until another one ends: %s",
-                  strerror(error));
+        log_event(LOG_ERROR, "accept_failed",
+                  "no connection can be accepted until another one ends: %s", strerror(error));
     rest(listener);
     return -1;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* /metrics reports GPUs, jobs, operators and codecs from facts made up here. */
+/* /metrics reports GPUs, jobs, operators, codecs and keys from facts made up here.
+ *
+ * covers: server/api/metrics_workers.c */
 #include "server/api/metrics.h"
 
 #include <setjmp.h>
@@ -7,8 +9,22 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
+
+static const struct trace trace = { .id = "0af7651916cd43dd8448eb211c80319c" };
+
+static int64_t ahead_s; /* of the system's clock */
+
+/* In place of the C library's. */
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    const int failed = (int)syscall(SYS_clock_gettime, clock, now);
+    now->tv_sec += ahead_s;
+    return failed;
+}
 
 /* The caller frees the text. */
 static char *print(const struct worker_facts *workers, int count) {
@@ -19,7 +35,7 @@ static char *print(const struct worker_facts *workers, int count) {
     FILE *out = open_memstream(&text, &length);
     assert_non_null(metrics);
     assert_non_null(out);
-    metrics_request(metrics, "histeq", 200, 3, NULL, 0);
+    metrics_request(metrics, &trace, "histeq", 200, 3, NULL, 0);
     metrics_print(metrics, &now, out);
     fclose(out);
     metrics_destroy(metrics);
@@ -135,12 +151,12 @@ static void histograms_are_in_form(void **state) {
     (void)state;
     char *text = print(&cpu, 1);
     static const char *const wanted[] = {
-        "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"0.0025\"} 0",
-        "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"0.005\"} 1",
+        "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"0.002\"} 0",
+        "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"0.004\"} 1",
         "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"+Inf\"} 1",
         "burin_request_duration_seconds_sum{op=\"histeq\"} 0.003000000",
         "burin_request_duration_seconds_count{op=\"histeq\"} 1",
-        "burin_queue_wait_seconds_bucket{le=\"30\"} 0",
+        "burin_queue_wait_seconds_bucket{le=\"32.768\"} 0",
         "burin_queue_wait_seconds_bucket{le=\"+Inf\"} 0",
         "burin_queue_wait_seconds_sum 0.000000000",
         "burin_queue_wait_seconds_count 0",
@@ -148,6 +164,102 @@ static void histograms_are_in_form(void **state) {
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (lines(text, wanted[i], false) != 1) fail_msg("no \"%s\" in\n%s", wanted[i], text);
     free(text);
+}
+
+/* Stages of requests, with exemplars in OpenMetrics alone: a trace that its caller records stays,
+ * and one that nobody records does not replace it. */
+static void exemplars_name_traces(void **state) {
+    (void)state;
+    static const struct trace recorded = { .id = "4bf92f3577b34da6a3ce929d0e0e4736",
+                                           .sampled = true };
+    const struct timing quick = { .stage_ms = { [STAGE_DECODE] = 5 } };
+    const struct timing slow = { .stage_ms = { [STAGE_DECODE] = 50000, [STAGE_QUEUE] = 0.5 } };
+    struct metrics *metrics = metrics_create();
+    metrics_request(metrics, &recorded, "histeq", 200, 50, &quick, 0);
+    metrics_request(metrics, &trace, "histeq", 200, 50, &quick, 0);
+    metrics_request(metrics, &trace, "histeq", 200, 50001, &slow, 0);
+    for (int open = 0; open < 2; open++) {
+        const struct metrics_now now = { .version = "1", .open_metrics = open };
+        char *text = NULL;
+        size_t length = 0;
+        FILE *out = open_memstream(&text, &length);
+        metrics_print(metrics, &now, out);
+        fclose(out);
+        static const char *const wanted[] = {
+            "burin_stage_seconds_bucket{stage=\"decode\",le=\"0.004\"} 0",
+            "burin_stage_seconds_bucket{stage=\"decode\",le=\"0.008\"} 2"
+            " # {trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\"} 0.005000000 ",
+            "burin_stage_seconds_bucket{stage=\"decode\",le=\"32.768\"} 2",
+            "burin_stage_seconds_bucket{stage=\"decode\",le=\"+Inf\"} 3"
+            " # {trace_id=\"0af7651916cd43dd8448eb211c80319c\"} 50.000000000 ",
+            "burin_stage_seconds_sum{stage=\"decode\"} 50.010000000",
+            "burin_stage_seconds_count{stage=\"decode\"} 3",
+            "burin_queue_wait_seconds_bucket{le=\"0.0005\"} 3",
+            "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"0.064\"} 2"
+            " # {trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\"} 0.050000000 ",
+        };
+        for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+            char line[160];
+            snprintf(line, sizeof line, "%.*s",
+                     (int)(open ? strlen(wanted[i]) : strcspn(wanted[i], "#")), wanted[i]);
+            if (!open && line[strlen(line) - 1] == ' ') line[strlen(line) - 1] = '\0';
+            if (lines(text, line, open) != 1) fail_msg("no \"%s\" in\n%s", line, text);
+        }
+        assert_int_equal(lines(text, "# TYPE burin_requests counter", false), open);
+        assert_int_equal(lines(text, "# TYPE burin_requests_total counter", false), !open);
+        assert_int_equal(lines(text, "# EOF", false), open);
+        assert_true(open == (strstr(text, "trace_id") != NULL));
+        free(text);
+    }
+    metrics_destroy(metrics);
+}
+
+/* The id of the exemplar after a request in each trace at its time; "": none. */
+static void one_exemplar(void **state) {
+    (void)state;
+    enum { NOBODY, A, B, R, S };
+    static const struct trace traces[] = {
+        [A] = { .id = "0000000000000000000000000000000a" },
+        [B] = { .id = "0000000000000000000000000000000b" },
+        [R] = { .id = "000000000000000000000000000000c1", .sampled = true },
+        [S] = { .id = "000000000000000000000000000000c2", .sampled = true },
+    };
+    static const struct {
+        int64_t at_s;
+        int trace, shown;
+    } rows[] = {
+        { 0, NOBODY, NOBODY },
+        { 0, A, A },
+        { 0, B, A },
+        { 5, B, B },
+        { 10, R, R },
+        { 15, A, R },
+        { 60, A, R },
+        { 60, S, S },
+        { 115, A, S },
+        { 125, A, A },
+        { 126, NOBODY, A },
+        { 130, R, R },
+        { 20, B, B } /* the clock was set back */,
+    };
+    struct metrics *metrics = metrics_create();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct metrics_now now = { .version = "1", .open_metrics = true };
+        char *text = NULL;
+        size_t length = 0;
+        ahead_s = rows[i].at_s;
+        metrics_request(metrics, rows[i].trace ? &traces[rows[i].trace] : NULL, "histeq", 503, 3,
+                        NULL, 0);
+        FILE *out = open_memstream(&text, &length);
+        metrics_print(metrics, &now, out);
+        fclose(out);
+        for (int t = A; t <= S; t++)
+            if ((strstr(text, traces[t].id) != NULL) != (t == rows[i].shown))
+                fail_msg("row %zu, trace %d", i, t);
+        free(text);
+    }
+    ahead_s = 0;
+    metrics_destroy(metrics);
 }
 
 /* Counted by operator name, however often it is added; a removed operator keeps its line. */
@@ -160,12 +272,12 @@ static void operators_of_users_come_and_go(void **state) {
     struct metrics *metrics = metrics_create();
     char *text = NULL;
     size_t length = 0;
-    metrics_request(metrics, "aaa_mine", 200, 3, NULL, 0); /* not added yet */
+    metrics_request(metrics, &trace, "aaa_mine", 200, 3, NULL, 0); /* not added yet */
     for (int i = 0; i < 3; i++) {
         metrics_add_operators(metrics, &first);
-        metrics_request(metrics, "aaa_mine", 200, 3, NULL, 0);
+        metrics_request(metrics, &trace, "aaa_mine", 200, 3, NULL, 0);
         metrics_add_operators(metrics, &second);
-        metrics_request(metrics, "aaa_yours", 200, 3, NULL, 0);
+        metrics_request(metrics, &trace, "aaa_yours", 200, 3, NULL, 0);
     }
     FILE *out = open_memstream(&text, &length);
     metrics_print(metrics, &now, out);
@@ -216,6 +328,44 @@ static void codecs_are_counted(void **state) {
     metrics_destroy(metrics);
 }
 
+/* The first METRICS_KEYS_MAX keys have counters of their own, also after others came; the rest
+ * count together. */
+static void keys_are_counted(void **state) {
+    (void)state;
+    const struct metrics_now now = { .version = "1" };
+    struct metrics *metrics = metrics_create();
+    struct timing timing = { 0 };
+    char *text = NULL, id[16];
+    size_t length = 0;
+    for (int stage = 0; stage < STAGE_COUNT; stage++) timing.stage_ms[stage] = 1 << stage;
+    for (int i = 0; i < METRICS_KEYS_MAX + 2; i++)
+        for (int again = 0; again < 2; again++) {
+            snprintf(id, sizeof id, "key-%d", i);
+            metrics_add_key(metrics, id);
+        }
+    metrics_request_of_key(metrics, "key-0", 200, &timing, 70);
+    metrics_request_of_key(metrics, "key-0", 200, NULL, 5);
+    metrics_request_of_key(metrics, "key-255", 403, NULL, 0);
+    metrics_request_of_key(metrics, "key-256", 418, NULL, 0);
+    metrics_request_of_key(metrics, "key-257", 418, NULL, 0);
+    FILE *out = open_memstream(&text, &length);
+    metrics_print(metrics, &now, out);
+    fclose(out);
+    static const char *const wanted[] = {
+        "burin_key_requests_total{key=\"key-0\",code=\"200\"} 2",
+        "burin_key_requests_total{key=\"key-255\",code=\"403\"} 1",
+        "burin_key_requests_total{key=\"(other)\",code=\"other\"} 2",
+        "burin_key_input_pixels_total{key=\"key-0\"} 75",
+        /* 4 + 8 + 16 + 32 + 64 ms */
+        "burin_key_job_seconds_total{key=\"key-0\"} 0.124",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (lines(text, wanted[i], false) != 1) fail_msg("no \"%s\" in\n%s", wanted[i], text);
+    assert_int_equal(lines(text, "burin_key_", true), 5);
+    free(text);
+    metrics_destroy(metrics);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codecs_are_counted),
@@ -224,7 +374,10 @@ int main(void) {
         cmocka_unit_test(predictions_stand_beside_what_jobs_took),
         cmocka_unit_test(without_a_gpu_there_is_no_series_of_one),
         cmocka_unit_test(histograms_are_in_form),
+        cmocka_unit_test(exemplars_name_traces),
+        cmocka_unit_test(one_exemplar),
         cmocka_unit_test(operators_of_users_come_and_go),
+        cmocka_unit_test(keys_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

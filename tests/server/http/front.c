@@ -69,7 +69,8 @@ static void check_descriptors(bool passed) {
         struct front_sockets sockets = { -1, -1 };
         if (passed) sockets = (struct front_sockets){ listening(), listening() };
         allow(limit);
-        struct front *front = front_create(&config, sockets, generation_create(1), NULL, &failure);
+        struct front *front =
+            front_create(&config, sockets, generation_create(1), NULL, NULL, &failure);
         started += front != NULL;
         failed += front == NULL;
         if (!front) assert_int_not_equal(failure.message[0], 0);

@@ -18,7 +18,9 @@
 
 #include <cmocka.h>
 
-#define LINES_MISSING "%*s error event=the log was not read in time: lines are missing lines=%lu"
+#define LINES_MISSING                                                                              \
+    "time=%*s level=error event=log_lines_lost message=\"the log was not read in time: "           \
+    "lines are missing\" lines=%lu"
 enum { BYTES = 16 << 10, LINES = 5000, SECONDS = 20 };
 
 static struct writer *kept[8]; /* they stay to the end of the process */

@@ -52,6 +52,20 @@ static int at_once(void) {
     return 1;
 }
 
+/* `burin worker --config PATH`, which goes wrong as the variable HOW says. */
+static int answer_config(const char *path) {
+    static const char zeros[sizeof(struct config) + 64];
+    const char *how = getenv("HOW");
+    if (strcmp(how, "noise") == 0) fputs("a warning of the loader\n", stderr);
+    if (strcmp(how, "before") == 0) puts("a line before the answer");
+    if (strcmp(how, "zeros") == 0) return fwrite(zeros, sizeof zeros, 1, stdout) != 1;
+    if (strcmp(how, "nothing") == 0) return 0;
+    if (strcmp(how, "no sentence") == 0) return 1;
+    const int code = process_print_config(path);
+    if (strcmp(how, "behind") == 0) puts("a line behind the answer");
+    return code;
+}
+
 static struct failure failure; /* of the last check */
 
 static bool check_until(const char *how, const struct process_limits *limits, char *output,
@@ -159,6 +173,40 @@ static void what_it_has_started_ends_too(void **state) {
     }
 }
 
+/* A line on standard error changes nothing; an answer that is not a whole configuration is none. */
+static void a_configuration(void **state) {
+    (void)state;
+    static const char *const right[] = { "", "noise" }, *const wrong[] = { "before", "behind",
+                                                                           "zeros", "nothing",
+                                                                           "no sentence" };
+    static const struct process_limits limits = { PATIENCE_MS, never };
+    char path[] = "/tmp/burin-process-XXXXXX";
+    struct config config;
+    FILE *file = fdopen(mkstemp(path), "w");
+    assert_non_null(file);
+    fputs("{\"parts_max\": 3}", file);
+    fclose(file);
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        config = (struct config){ 0 };
+        setenv("HOW", right[i], 1);
+        assert_int_equal(process_read_config(path, &limits, &config, &failure), STATUS_OK);
+        assert_int_equal(config.parts_max, 3);
+        assert_int_equal(config.body_bytes_max, 64 << 20); /* its default */
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        config = (struct config){ .parts_max = 7 };
+        setenv("HOW", wrong[i], 1);
+        assert_int_equal(process_read_config(path, &limits, &config, &failure), STATUS_INTERNAL);
+        assert_non_null(strstr(failure.message, "no valid answer"));
+        assert_int_equal(config.parts_max, 7);
+    }
+    setenv("HOW", "", 1);
+    unlink(path);
+    assert_int_equal(process_read_config(path, &limits, &config, &failure), STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "unable to open"));
+    check_no_child();
+}
+
 static void ending(void **state) {
     (void)state;
     int code = 0;
@@ -175,12 +223,14 @@ static void ending(void **state) {
 
 int main(int argc, char **argv) {
     if (argc == 2) return answer(argv[1]);
+    if (argc == 4) return answer_config(argv[3]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer),
         cmocka_unit_test(no_answer),
         cmocka_unit_test(one_that_only_closes_its_output),
         cmocka_unit_test(one_that_is_given_up),
         cmocka_unit_test(what_it_has_started_ends_too),
+        cmocka_unit_test(a_configuration),
         cmocka_unit_test(ending),
     };
     return cmocka_run_group_tests_name("process", tests, NULL, NULL);

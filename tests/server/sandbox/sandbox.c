@@ -164,6 +164,7 @@ struct result {
 };
 
 static bool old_kernel; /* without Landlock */
+static const char *keys_file = "";
 
 static void be_old_kernel(void) {
     const struct syscall_rule absent = { LANDLOCK_CREATE_RULESET, 0, SYSCALL_ABSENT, 0, { 0 } };
@@ -199,6 +200,7 @@ static int tried(enum sandbox_role role, const char *sandbox) {
     struct config config = { .listen = "127.0.0.1:8080" };
     int how = 0;
     snprintf(config.sandbox, sizeof config.sandbox, "%s", sandbox);
+    snprintf(config.keys_file, sizeof config.keys_file, "%s", keys_file);
     if (role == SANDBOX_FRONT)
         snprintf(config.operators_dir, sizeof config.operators_dir, "%s", folder);
     struct result *result =
@@ -244,6 +246,23 @@ static void without_a_sandbox(void **state) {
 static void the_front(void **state) {
     (void)state;
     assert_int_equal(asked(tried(SANDBOX_FRONT, "on")), asked(READ_OWN | WORKS | ENDED | COUNTED));
+}
+
+/* A file of keys in the root folder opens no other file, however its path is written. */
+static void the_front_with_keys_in_the_root(void **state) {
+    static const char *const paths[] = { "/k.json",        "//k.json", "/./k.json",
+                                         "/var/../k.json", "k.json",   "./k.json" };
+    char *before = getcwd(NULL, 0);
+    (void)state;
+    assert_int_equal(chdir("/"), 0);
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        keys_file = paths[i];
+        assert_int_equal(asked(tried(SANDBOX_FRONT, "on")),
+                         asked(READ_OWN | WORKS | ENDED | COUNTED));
+    }
+    keys_file = "";
+    assert_int_equal(chdir(before), 0);
+    free(before);
 }
 
 static void workers_on_a_cpu(void **state) {
@@ -307,9 +326,13 @@ int main(void) {
     return 0;
 #endif
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_sandbox), cmocka_unit_test(the_front),
-        cmocka_unit_test(workers_on_a_cpu),  cmocka_unit_test(a_worker_on_a_gpu),
-        cmocka_unit_test(what_compiles),     cmocka_unit_test(on_a_kernel_without_landlock),
+        cmocka_unit_test(without_a_sandbox),
+        cmocka_unit_test(the_front),
+        cmocka_unit_test(the_front_with_keys_in_the_root),
+        cmocka_unit_test(workers_on_a_cpu),
+        cmocka_unit_test(a_worker_on_a_gpu),
+        cmocka_unit_test(what_compiles),
+        cmocka_unit_test(on_a_kernel_without_landlock),
     };
     return cmocka_run_group_tests_name("sandbox", tests, make_folders, remove_folders);
 }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/access/key_table.h"
+
+#include "server/log/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Takes as many steps for an id that is there as for one that is not. */
+const struct access_key *key_table_find(const struct key_table *table, const char *id) {
+    const struct access_key *first = table->keys;
+    for (int count = table->key_count; count > 1;) {
+        const int half = count / 2;
+        first += strcmp(first[half].id, id) <= 0 ? half : 0;
+        count -= half;
+    }
+    char padded[KEY_ID_MAX] = "";
+    memcpy(padded, id, strnlen(id, sizeof padded));
+    return table->key_count && hasher_is_same(first->id, padded, sizeof padded) ? first : NULL;
+}
+
+const struct preset *key_table_preset(const struct key_table *table, const char *name) {
+    for (int i = 0; i < table->preset_count; i++)
+        if (strcmp(table->presets[i].name, name) == 0) return &table->presets[i];
+    return NULL;
+}
+
+bool access_key_may(const struct access_key *key, const char *what) {
+    for (size_t i = 0; i < json_array_size(key->may); i++)
+        if (strcmp(json_string_value(json_array_get(key->may, i)), what) == 0) return true;
+    return !key->may;
+}
+
+void key_table_warn(const struct key_table *table) {
+    for (int i = 0; i < table->key_count; i++) {
+        const struct key_limits *limits = &table->keys[i].limits;
+        if (!(limits->requests_per_s | limits->burst | limits->bytes_per_s | limits->pixels_per_s |
+              limits->device_ms_per_s | limits->in_progress))
+            continue;
+        log_event(LOG_ERROR, "limits_not_applied",
+                  "keys_file: limits per second and in_progress are not applied yet; "
+                  "the key %s has some",
+                  table->keys[i].id);
+        return;
+    }
+}
+
+void key_table_release(struct key_table *table) {
+    if (!table || __atomic_sub_fetch(&table->holders, 1, __ATOMIC_ACQ_REL)) return;
+    for (int i = 0; i < table->preset_count; i++) free(table->presets[i].text);
+    if (table->keys) explicit_bzero(table->keys, (size_t)table->key_count * sizeof *table->keys);
+    free(table->keys);
+    free(table->presets);
+    json_decref(table->json);
+    free(table);
+}
+
+/* ---- the one in force */
+
+void key_tables_init(struct key_tables *tables, struct key_table *first) {
+    pthread_mutex_init(&tables->lock, NULL);
+    tables->current = first;
+}
+
+void key_tables_destroy(struct key_tables *tables) {
+    key_table_release(tables->current);
+    tables->current = NULL;
+    pthread_mutex_destroy(&tables->lock);
+}
+
+struct key_table *key_tables_hold(struct key_tables *tables) {
+    pthread_mutex_lock(&tables->lock);
+    struct key_table *table = tables->current;
+    if (table) __atomic_add_fetch(&table->holders, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&tables->lock);
+    return table;
+}
+
+void key_tables_replace(struct key_tables *tables, struct key_table *next) {
+    pthread_mutex_lock(&tables->lock);
+    struct key_table *before = tables->current;
+    tables->current = next;
+    pthread_mutex_unlock(&tables->lock);
+    key_table_release(before);
+}

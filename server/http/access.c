@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/access.h"
+
+#include "server/access/judge.h"
+#include "server/access/once.h"
+#include "server/http/route.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+_Static_assert((int)ARGUMENTS_MAX >= (int)QUERY_ARGUMENTS_MAX, "each argument has a place");
+
+static enum MHD_Result add_argument(void *context, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
+    (void)kind;
+    struct asking *asking = context;
+    if (!*name && (!value || !*value)) return MHD_YES; /* nothing between two & */
+    asking->arguments[asking->count++] = (struct argument){ name, value ? value : "" };
+    return MHD_YES;
+}
+
+/* Clients of imaginary send their key there. */
+static const char *key_of_imaginary(const struct exchange *exchange, const struct asking *asking) {
+    if (!route_is_imaginary(exchange->path)) return NULL;
+    const char *key = connection_only_header(exchange->library, "API-Key");
+    return key ? key : query_find(asking->arguments, asking->count, "key");
+}
+
+enum status access_check(struct exchange *exchange, struct failure *failure) {
+    const struct preset *preset = route_preset(exchange->keys, exchange->path);
+    const char *name = route_preset_name(exchange->path);
+    struct argument arguments[ARGUMENTS_MAX];
+    char what[sizeof "preset:" + PRESET_NAME_MAX];
+    struct asking asking = {
+        .method = exchange->method,
+        .path = exchange->path,
+        .what = name ? what : exchange->request.label,
+        .op = preset ? preset->op : NULL,
+        .parts = preset ? preset->parts : NULL,
+        .arguments = arguments,
+        .authorization = connection_only_header(exchange->library, MHD_HTTP_HEADER_AUTHORIZATION),
+        .origin = connection_only_header(exchange->library, MHD_HTTP_HEADER_ORIGIN),
+        .client = exchange->request.client,
+        .now = time(NULL),
+    };
+    if (name) snprintf(what, sizeof what, "preset:%s", name);
+    MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, add_argument, &asking);
+    asking.api_key = key_of_imaginary(exchange, &asking);
+    return judge(exchange->keys, exchange->listener->hasher, &asking, &exchange->request.grant,
+                 failure);
+}
+
+bool access_takes(const struct exchange *exchange, const char *name, const char *value,
+                  enum status *status, struct failure *failure) {
+    const struct grant *grant = &exchange->request.grant;
+    const struct grant preset = { .preset = grant->preset };
+    *status = STATUS_OK;
+    if (grant_owns(grant, name)) return false;
+    if (grant->preset) *status = grant_check_field(&preset, name, value, failure);
+    return *status == STATUS_OK;
+}
+
+enum status access_enter(struct exchange *exchange, struct failure *failure) {
+    struct grant *grant = &exchange->request.grant;
+    if (!grant->is_once) return STATUS_OK;
+    switch (once_take(exchange->front->once, grant->key, grant->once, grant->expires, time(NULL))) {
+    case ONCE_TAKEN: grant->once_taken = true; return STATUS_OK;
+    case ONCE_USED: return fail(failure, STATUS_EXPIRED, "the address has served its only request");
+    default:
+        return fail(failure, STATUS_BUSY,
+                    "too many addresses that serve once are in use, of this key or of all");
+    }
+}
+
+void access_leave(struct exchange *exchange) {
+    struct grant *grant = &exchange->request.grant;
+    if (grant->once_taken && exchange->http_status == MHD_HTTP_SERVICE_UNAVAILABLE)
+        once_give_back(exchange->front->once, grant->once);
+    grant->once_taken = false;
+    grant_release(grant);
+}
