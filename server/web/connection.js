@@ -1,4 +1,5 @@
 // The connection to the daemon: its operators and devices, its refusals, and its absence.
+import { keyWanted } from './access_key.js';
 import { readAddress } from './address.js';
 import { showDeviceChoice } from './devices.js';
 import { endNotice, sentenceOf, showNotice, showProblem } from './notice.js';
@@ -57,7 +58,9 @@ export function readSteps(text, off) {
  */
 export function failed(error, { again = runAgain, action, at, name, said } = {}) {
     if (error instanceof Gone) return void gone();
-    if (error instanceof Problem) {
+    if (error.status === 401) {
+        showNotice(keyWanted());
+    } else if (error instanceof Problem) {
         const cause = stepList.blame(error.message) ?? at;
         const retry = error.status >= 500 && { text: 'Try again', run: again };
         showProblem(error, { action: action || retry, at: cause, name });

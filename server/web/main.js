@@ -1,4 +1,5 @@
 // The page starts here: reactions to changes, buttons and keys.
+import { listenToKey } from './access_key.js';
 import { addressOf, readAddress } from './address.js';
 import { Bench } from './bench.js';
 import { Brush } from './brush.js';
@@ -198,7 +199,7 @@ function escape() {
 function key(event) {
     if (areKeysOpen()) return;
     const command = event.ctrlKey || event.metaKey;
-    const text = event.target.closest?.('[type=number], [type=search], [type=text], textarea');
+    const text = event.target.closest?.('[type=number], [type=search], [type=text], [type=password], textarea');
     const typing = event.target.closest?.('select') || (text && text.type !== 'number'); // no letters there
     const letter = command && event.key.toLowerCase();
     if (event.key === 'Escape') return void escape();
@@ -238,6 +239,10 @@ listenForFiles(take);
 listenToQueue();
 listenToZoom();
 listenToKeys();
+listenToKey(() => {
+    hideNotice();
+    if (page.input) runAgain();
+});
 guardLeaving(() => unsaved() || isQueueUnsaved());
 listen();
 page.device = readAddress().device;

@@ -68,6 +68,9 @@ const titles = {
     busy: 'Burin is busy',
     no_memory: 'Burin is busy',
     deadline: 'Too slow',
+    no_key: 'A key is needed',
+    forbidden: 'This key may not do this',
+    quota: 'This key has done enough for now',
 };
 
 const advice = {

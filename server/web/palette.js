@@ -214,7 +214,7 @@ export class Palette {
         this.box.addEventListener('keydown', (event) => this.key(event));
         this.box.addEventListener('focusin', ({ target }) => this.offer(target.closest('button')));
         addEventListener('keydown', (event) => {
-            const typing = event.target.closest?.('[type=search], [type=text], textarea, dialog');
+            const typing = event.target.closest?.('[type=search], [type=text], [type=password], textarea, dialog');
             if (event.key !== '/' || typing || event.ctrlKey || event.metaKey || event.altKey) return;
             event.preventDefault();
             this.enter();

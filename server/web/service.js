@@ -1,5 +1,6 @@
 // Requests to the daemon. A refusal becomes a Problem with the daemon's message; a missing answer
 // becomes Gone.
+import { keyHeaders } from './access_key.js';
 
 export class Problem extends Error {
     constructor(status, body, retryAfter) {
@@ -21,7 +22,10 @@ export class Gone extends Error {
 async function ask(path, options) {
     let response;
     try {
-        response = await fetch(path, options);
+        response = await fetch(path, {
+            ...options,
+            headers: { ...options?.headers, ...keyHeaders() },
+        });
     } catch (error) {
         if (error.name === 'AbortError') throw error;
         throw new Gone();

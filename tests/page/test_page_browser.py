@@ -1147,6 +1147,7 @@ def test_axe_finds_nothing(site, photo, axe):
         page.run(axe)
         look()
         page.click("#settings-open")
+        page.run("document.getElementById('access').hidden = false")
         look("#settings")
         page.run("document.getElementById('settings').hidePopover(); document.getElementById('keys-open').click()")
         look("#keys")
