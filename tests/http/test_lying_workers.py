@@ -41,6 +41,7 @@ def test_an_impossible_answer_is_rejected(liar, what):
     check_problem(answer, 500, "two workers died with this image")
     assert replaced == 2
     lines = [line for line in map(json.loads, liar.log_text().splitlines()) if line.get("id") == f"lie-{what}"]
+    lines = [line for line in lines if line["event"] != "message_recovered"]  # of a worker that had no time to read
     assert [line["event"] for line in lines] == ["answer_invalid", "answer_invalid", "request"]
     assert lines[0]["message"] == f"job lie-{what}: the worker returned an invalid answer"
     assert {line["trace_id"] for line in lines} == {answer.json["trace_id"]}
