@@ -7,7 +7,7 @@
  *     free=width:16..2000,quality:40..90,type:jpeg|webp
  *
  * Used by:  judge.c fills it; request/ asks it for each part of a body; http/ for the rest.
- * Owns:     its hasher, and a hold of the account, until grant_release; texts belong to the
+ * Owns:     its hasher, and a hold of the ledger, until grant_release; texts belong to the
  *           request.
  * Fails:    STATUS_BAD_PARAM, naming the field; STATUS_FORBIDDEN for another file.
  * Threads:  the request's.

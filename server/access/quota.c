@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. An account has one time for each limit: the end of what was charged so far, if the
+/* How it works. A ledger has one time for each limit: the end of what was charged so far, if the
  * charges are laid one after the other, each as long as the limit takes for its amount, and none
  * before it came. While that time lies further ahead than the tolerance, requests are refused:
  * after `burst` requests, or when a second's worth of anything else is used up. A charge that is
@@ -16,7 +16,7 @@ static const int64_t second_ns = 1000000000, most_ns = INT64_C(10000000000000000
 
 struct quota {
     char group[KEY_ID_MAX];
-    uint64_t number; /* no other account has it */
+    uint64_t number; /* no other ledger has it */
     double divisor;
     int holders; /* atomic */
     pthread_mutex_t lock;
@@ -43,7 +43,7 @@ const char *quota_limit_name(enum quota_limit limit) {
     return limits[limit].name;
 }
 
-/* ---- accounts */
+/* ---- ledgers */
 
 static struct quota *create(const char *group, long divisor) {
     static uint64_t last;
@@ -119,7 +119,7 @@ static int64_t time_of(const struct quota_use *use, enum quota_limit limit, doub
     return ns < (double)most_ns ? (int64_t)ns : most_ns;
 }
 
-/* How far ahead the account's time may lie before a request. */
+/* How far ahead the ledger's time may lie before a request. */
 static int64_t tolerance_of(const struct quota_use *use, enum quota_limit limit) {
     return limit == QUOTA_REQUESTS ? time_of(use, limit, most_of(use, limit) - 1) : second_ns;
 }

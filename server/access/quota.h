@@ -2,16 +2,16 @@
 /* quota.h - how much a group of keys may ask for: requests, bytes, pixels and milliseconds of
  * devices a second, and requests in progress.
  *
- * A group has an account, and a request is charged there by the limits of its own key: requests and
+ * A group has a ledger, and a request is charged there by the limits of its own key: requests and
  * bytes at its head, pixels and milliseconds when its job goes, as predicted, and anew when its end
- * shows what it took. A request is let in if the account is not overdrawn; so a large one may
+ * shows what it took. A request is let in if the ledger is not overdrawn; so a large one may
  * overdraw it, and the next ones wait.
  *
  * Used by:  http/access.c; http/reload.c links them; reply and metrics show them.
- * Owns:     an account belongs to the tables of keys and the requests that hold it: a reload keeps
+ * Owns:     a ledger belongs to the tables of keys and the requests that hold it: a reload keeps
  *           what was used.
  * Fails:    quota_link without memory.
- * Threads:  any; each account has a lock. quota_link: the main thread.
+ * Threads:  any; each ledger has a lock. quota_link: the main thread.
  * Limits:   a group for each key, at most KEYS_MAX, and those of former keys with requests in
  *           progress.
  * Source:   ITU-T I.371, the generic cell rate algorithm; draft-ietf-httpapi-ratelimit-headers-10.
@@ -35,9 +35,9 @@ enum quota_limit {
 /* Its member in the file of keys. */
 const char *quota_limit_name(enum quota_limit limit);
 
-struct quota; /* the account of a group */
+struct quota; /* the ledger of a group */
 
-/* Gives each key of NEXT the account that its group has in BEFORE, or a new one. Of each limit a
+/* Gives each key of NEXT the ledger that its group has in BEFORE, or a new one. Of each limit a
  * second a DIVISOR-th counts. */
 bool quota_link(struct key_table *next, const struct key_table *before, long divisor);
 
@@ -68,7 +68,7 @@ void quota_charge(struct quota_use *use, enum quota_limit limit, double amount, 
 
 void quota_leave(struct quota_use *use); /* any number of times */
 
-/* What the request's key has of a limit; `most` 0: there is no limit. */
+/* The request's key has so much of a limit; `most` 0: there is no limit. */
 struct quota_balance {
     double most;     /* at once */
     double left;     /* below 0: overdrawn */

@@ -250,7 +250,9 @@ static const char openapi_service_paths[] =
                 "'200':{'description':'OpenAPI 3.1','content':{'application/json':{'schema':{"
                 "'type':'object'}}}}") ","
     OPENAPI_GET("/quota", "get-quota", "What a key may ask for, and what is left of it",
-                "'200':" OPENAPI_JSON("With keys_file alone", "Quota")) ","
+                "'200':" OPENAPI_JSON("Of the token's key", "Quota")
+                ",'401':{'$ref':'#/components/responses/401'},"
+                "'404':{'$ref':'#/components/responses/400'}") ","
     "'/progress/{id}':{'get':{'operationId':'get-progress','tags':['service'],'summary':'The "
     "progress of the request with this X-Request-ID','parameters':[{'name':'id','in':'path',"
     "'required':true,'schema':{'type':'string'},'example':'example-1'}],'responses':{"

@@ -8,9 +8,9 @@
  *
  * Each flow lists its jobs by the time at which they are due: arrival plus cost, of which AGE_MS at
  * most count. A walk merges the lists by a heap of the flows, in which a flow moves back by the
- * length of each job passed. Building the heap takes some nanoseconds a client, each step a few tens.
- * Jobs that a worker lost are in a list of their own, which comes first; their clients have been
- * charged already. */
+ * length of each job passed. Building the heap takes some nanoseconds a client, each step a few
+ * tens. Jobs that a worker lost are in a list of their own, which comes first; their clients have
+ * been charged already. */
 #include "server/dispatch/queue.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  *
  * Clients share the workers' time by start-time fair queueing, with a job's predicted cost, divided
  * by its client's share, as its length: a client that has used little time comes before one that
- * has used much, however many jobs either sends. Among a client's own jobs short ones come before long ones, until a long one has
- * waited as long as it takes.
+ * has used much, however many jobs either sends. Among a client's own jobs short ones come before
+ * long ones, until a long one has waited as long as it takes.
  *
  *     for (slot = queue_first(queue); slot >= 0; slot = queue_next(queue))
  *         if (a worker takes it) queue_serve(queue, slot);

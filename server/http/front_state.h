@@ -80,7 +80,7 @@ struct front {
     bool last_requests;         /* each answer ends its connection */
 };
 
-/* Gives KEYS the accounts of those in force, and counts requests by their ids. False: no memory. */
+/* Gives KEYS the ledgers of those in force, and counts requests by their ids. False: no memory. */
 bool front_adopt_keys(struct front *front, struct key_table *keys);
 
 #endif

@@ -133,7 +133,7 @@ def printed():
     names = set(re.findall(r"^(burin_\w+)", text, re.M))
     source, = [os.path.join(folder, "metrics.c") for folder, _, files in os.walk(f"{TOP}/server") if "metrics.c" in files]
     with open(source) as f:
-        names |= {f"burin_{name}" for name in re.findall(r'"((?:gpu|pinned|codec)_\w+|workers\w*)"', f.read())}
+        names |= {f"burin_{name}" for name in re.findall(r'"((?:gpu|pinned|codec|quota)_\w+|workers\w*)"', f.read())}
     return names, text
 
 

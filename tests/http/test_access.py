@@ -328,15 +328,6 @@ def test_no_text_of_a_secret_stays_in_memory(start, tmp_path):
     assert list(found.values()) == [True, False]
 
 
-def test_limits_that_are_not_applied_are_named(start, tmp_path):
-    words = "are not applied yet; the key shop has some"
-    for limits, count in (({"burst": 5}, 1), ({"in_progress": 2}, 1), ({"pixels_max": 5, "body_bytes_max": 5}, 0)):
-        path = write_keys(tmp_path / "keys.json", Key("shop", 32, limits=limits))
-        daemon = start("--keys-file", path)
-        hang_up(daemon, "keys_file was read again")
-        assert daemon.log_so_far().count(words) == 2 * count
-
-
 # ---- the start
 
 def serve(*flags):

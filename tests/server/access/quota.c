@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Accounts of groups, at times that are counted by hand: bursts, debts, what is settled and given
+/* Ledgers of groups, at times that are counted by hand: bursts, debts, what is settled and given
  * back, reloads, silly limits, many groups, and many threads. */
 #include "server/access/quota.h"
 
@@ -107,7 +107,7 @@ static void no_limits(void **state) {
 
 /* ---- bytes, pixels, milliseconds */
 
-/* A million a second: a body of five million is let in, and the account is 5 s ahead. A request
+/* A million a second: a body of five million is let in, and the ledger is 5 s ahead. A request
  * comes in again when that is one second. */
 static void a_large_body_overdraws(void **state) {
     (void)state;
@@ -146,7 +146,7 @@ static void the_longest_wait_is_named(void **state) {
     key_table_release(table);
 }
 
-/* 200 ms a second. Each row charges all of a job's time anew; the account then is full again FULL
+/* 200 ms a second. Each row charges all of a job's time anew; the ledger then is full again FULL
  * ms after AT. */
 static void settled(void **state) {
     (void)state;
@@ -236,8 +236,8 @@ static void two_keys_of_a_group_share(void **state) {
     key_table_release(table);
 }
 
-/* What was used stays used; the new limits count from then on. A request that goes on keeps its
- * account. */
+/* A reload keeps what was used; the new limits count from then on. A request that goes on keeps its
+ * ledger. */
 static void a_reload_keeps_what_was_used(void **state) {
     (void)state;
     struct key_table *before = linked(2, (struct key_limits){ .requests_per_s = 1, .burst = 4 }, 1);
@@ -285,7 +285,7 @@ static void a_limit_changes_under_way(void **state) {
     key_table_release(next);
 }
 
-/* As many groups as a file may have, and one that a reload adds. */
+/* A file has as many groups as it may, and a reload adds one more. */
 static void many_groups(void **state) {
     (void)state;
     const struct key_limits limits = { .requests_per_s = 1, .burst = 1 };
@@ -409,8 +409,8 @@ static void *take_turns(void *table) {
     return NULL;
 }
 
-/* Of 40,000 requests at one time as many are let in as may come at once, and the account ends as if
- * they had come one after the other. */
+/* 40,000 requests come at one time: as many are let in as may come at once, and the ledger ends as
+ * if they had come one after the other. */
 static void threads(void **state) {
     (void)state;
     const struct key_limits limits = {
