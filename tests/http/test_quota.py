@@ -188,6 +188,16 @@ def test_several_images(limited):
     assert expected <= left(daemon, key, "pixels_per_s") < expected + WAITED
 
 
+@needs("carve")
+def test_a_mask_counts(limited):
+    key = Key("masked", 1, limits={"pixels_per_s": 10000})
+    daemon = limited(key)
+    answer = daemon.post_form("/carve?width=38", [("image", PICTURE, "a.pnm"), ("mask", pnm(noise(40, 30, seed=2)), "b.pnm")], key.bearer)
+    assert answer.status == 200, answer.body
+    expected = 1 - 2 * 40 * 30 - 38 * 30
+    assert expected <= left(daemon, key, "pixels_per_s") < expected + WAITED
+
+
 def test_device_time(limited):
     """It is settled with what the job took, which /metrics sums up, and not with what was predicted."""
     key = Key("timed", 1, limits={"device_ms_per_s": 1})
