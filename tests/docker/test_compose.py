@@ -3,6 +3,7 @@
 alerts and every query of the dashboard; each queried series is one that a daemon prints.
 
 covers: docker/compose.yaml docker/monitoring/prometheus.yaml docker/monitoring/alerts.yaml docker/monitoring/burin.json"""
+import glob
 import json
 import os
 import re
@@ -131,9 +132,9 @@ def printed():
     text = texts[-1]
     daemon.stop()
     names = set(re.findall(r"^(burin_\w+)", text, re.M))
-    source, = [os.path.join(folder, "metrics.c") for folder, _, files in os.walk(f"{TOP}/server") if "metrics.c" in files]
-    with open(source) as f:
-        names |= {f"burin_{name}" for name in re.findall(r'"((?:gpu|pinned|codec|quota)_\w+|workers\w*)"', f.read())}
+    for source in glob.glob(f"{TOP}/server/api/metrics*.c"):
+        with open(source) as f:
+            names |= {f"burin_{name}" for name in re.findall(r'"((?:gpu|pinned|codec|quota)_\w+|workers\w*)"', f.read())}
     return names, text
 
 
