@@ -250,7 +250,7 @@ static const char openapi_service_paths[] =
                 "'200':{'description':'OpenAPI 3.1','content':{'application/json':{'schema':{"
                 "'type':'object'}}}}") ","
     OPENAPI_GET("/quota", "get-quota", "What a key may ask for, and what is left of it",
-                "'200':" OPENAPI_JSON("Of the token's key", "Quota")
+                "'200':" OPENAPI_JSON("Those of the key that the token is of", "Quota")
                 ",'401':{'$ref':'#/components/responses/401'},"
                 "'404':{'$ref':'#/components/responses/400'}") ","
     "'/progress/{id}':{'get':{'operationId':'get-progress','tags':['service'],'summary':'The "
