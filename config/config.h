@@ -32,7 +32,8 @@ struct config {
     long io_threads;
     long connections_max;
     bool insecure;
-    char keys_file[CONFIG_TEXT_MAX];          /* "": nobody is asked for a key */
+    char keys_file[CONFIG_TEXT_MAX]; /* "": nobody is asked for a key */
+    long quota_divisor;
     char cors_origins[CONFIG_ORIGINS_MAX];    /* origins.h reads it; "": pages of no other site */
     char trusted_proxies[CONFIG_ORIGINS_MAX]; /* networks.h reads it; "": none */
     char prefer[CONFIG_TEXT_MAX];             /* types.h reads it; "": the input's type */

@@ -105,6 +105,9 @@ static const struct key keys[] = {
       .why = "a JSON file of keys (burin keys new): each request with an image then needs one, or "
              "a signature made with one; only its owner may read it; read again on SIGHUP; empty: "
              "nobody is asked" },
+    { FIELD(quota_divisor, KEY_INTEGER), .def = 1, .min = 1, .max = 10000, .unit = "daemons",
+      .why = "how many daemons a balancer gives the requests of a key: of each limit a second in "
+             "keys_file, this one allows as large a part; burst and in_progress are its own" },
     { FIELD(cors_origins, KEY_TEXT), .text = "", .fits = origins_are_a_list,
       .format = "nothing, *, or origins as browsers send them: https://a.example,http://b:8080",
       .why = "web sites whose pages may call burin and read its answers (CORS): lower case, "

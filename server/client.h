@@ -2,7 +2,8 @@
 /* client.h - the sender of a request: the queue is fair between clients, and the log names them.
  *
  * A client is an address, which http/identity.h finds. An IPv4 address is ::ffff:a.b.c.d. All users
- * of a unix socket are one client, ::, which is also an unknown one.
+ * of a unix socket are one client, ::, which is also an unknown one. In the queue all requests with
+ * keys of one group are one client, too (access/quota.h).
  *
  * Used by:  http/identity.c makes clients; request/, jobs/job.h and dispatch/queue.c carry and
  *           compare them; http/engine/admission.c takes turns between them.

@@ -149,4 +149,7 @@ enum status grant_check_digest(struct grant *grant, struct failure *failure) {
 void grant_release(struct grant *grant) {
     hasher_close(grant->hasher);
     grant->hasher = NULL;
+    quota_leave(&grant->use);
+    quota_release(grant->use.quota);
+    grant->use.quota = NULL;
 }

@@ -7,20 +7,23 @@
  *     free=width:16..2000,quality:40..90,type:jpeg|webp
  *
  * Used by:  judge.c fills it; request/ asks it for each part of a body; http/ for the rest.
- * Owns:     its hasher, until grant_release; texts belong to the request.
+ * Owns:     its hasher, and a hold of the ledger, until grant_release; texts belong to the
+ *           request.
  * Fails:    STATUS_BAD_PARAM, naming the field; STATUS_FORBIDDEN for another file.
  * Threads:  the request's.
  */
 #ifndef BURIN_GRANT_H
 #define BURIN_GRANT_H
 
-#include "server/access/key_table.h"
+#include "server/access/quota.h"
 
 /* An address that serves one request may expire a day from now at the latest. */
 enum { ONCE_BYTES = 16, ONCE_SECONDS_MAX = 86400 };
 
 struct grant {
     char key[KEY_ID_MAX];            /* which was proved; "": none */
+    long share;                      /* the key's */
+    struct quota_use use;            /* of the key's group */
     bool is_signed;                  /* by an address */
     bool preset;                     /* parameters are the preset's */
     const char *free;                /* NULL: nothing */

@@ -195,13 +195,17 @@ static enum status read_once(struct hasher *hasher, const struct asking *asking,
 static enum status check_key(const struct access_key *key, const struct asking *asking,
                              struct grant *grant, struct failure *failure) {
     strcpy(grant->key, key->id);
+    quota_hold(key->quota);
+    grant->use.quota = key->quota;
+    grant->use.limits = key->limits;
+    grant->share = key->share;
     grant->preset = asking->op;
     grant->parts = asking->parts;
     grant->body_bytes_max = key->limits.body_bytes_max;
     grant->pixels_max = key->limits.pixels_max;
     if (asking->now >= key->not_after)
         return fail(failure, STATUS_NO_KEY, "the key %s has expired", key->id);
-    if (!access_key_may(key, asking->what))
+    if (asking->what && !access_key_may(key, asking->what))
         return fail(failure, STATUS_FORBIDDEN, "the key %s may not be used for %s", key->id,
                     asking->what);
     return STATUS_OK;

@@ -152,6 +152,8 @@ static bool read_limits(struct reading *reading, const json_t *object, struct ke
                       *number > limits[i].max))
             return wrong(reading, names[i], limits[i].what);
     }
+    if (out->burst && !out->requests_per_s)
+        return wrong(reading, "burst", "needs requests_per_s beside it");
     reading->place[outer] = '\0';
     return true;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/access/key_table.h"
 
-#include "server/log/log.h"
+#include "server/access/quota.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,23 +31,10 @@ bool access_key_may(const struct access_key *key, const char *what) {
     return !key->may;
 }
 
-void key_table_warn(const struct key_table *table) {
-    for (int i = 0; i < table->key_count; i++) {
-        const struct key_limits *limits = &table->keys[i].limits;
-        if (!(limits->requests_per_s | limits->burst | limits->bytes_per_s | limits->pixels_per_s |
-              limits->device_ms_per_s | limits->in_progress))
-            continue;
-        log_event(LOG_ERROR, "limits_not_applied",
-                  "keys_file: limits per second and in_progress are not applied yet; "
-                  "the key %s has some",
-                  table->keys[i].id);
-        return;
-    }
-}
-
 void key_table_release(struct key_table *table) {
     if (!table || __atomic_sub_fetch(&table->holders, 1, __ATOMIC_ACQ_REL)) return;
     for (int i = 0; i < table->preset_count; i++) free(table->presets[i].text);
+    for (int i = 0; i < table->key_count; i++) quota_release(table->keys[i].quota);
     if (table->keys) explicit_bzero(table->keys, (size_t)table->key_count * sizeof *table->keys);
     free(table->keys);
     free(table->presets);

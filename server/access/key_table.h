@@ -23,6 +23,8 @@
 
 enum { KEY_ID_MAX = 33, PRESET_NAME_MAX = 33, KEYS_MAX = 4096, PRESETS_MAX = 1024 };
 
+struct quota;
+
 /* 0: no limit. */
 struct key_limits {
     long requests_per_s, burst;
@@ -42,6 +44,7 @@ struct access_key {
     long share;        /* of a busy server, beside others */
     const json_t *may; /* the names of what it may do; NULL: everything */
     struct key_limits limits;
+    struct quota *quota; /* of its group, held; NULL until quota_link */
 };
 
 /* Operator and parameters under one name. */
@@ -69,9 +72,6 @@ const struct preset *key_table_preset(const struct key_table *table, const char 
 
 /* Whether KEY may do WHAT: "resize", "info", "preset:thumb"... */
 bool access_key_may(const struct access_key *key, const char *what);
-
-/* Logs the first key with limits that are read and not applied. */
-void key_table_warn(const struct key_table *table);
 
 void key_table_release(struct key_table *table); /* accepts NULL */
 

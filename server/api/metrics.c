@@ -57,7 +57,7 @@ struct series {
 /* Counters of one key. */
 struct key_series {
     char id[LABEL_MAX];
-    uint64_t codes[CODES], pixels, nanoseconds;
+    uint64_t codes[CODES], pixels, nanoseconds, refused[QUOTA_LIMITS];
 };
 
 struct metrics {
@@ -192,12 +192,15 @@ void metrics_request(struct metrics *metrics, const struct trace *trace, const c
 }
 
 void metrics_request_of_key(struct metrics *metrics, const char *id, int http_status,
-                            const struct timing *timing, uint64_t pixels) {
+                            double device_ms, uint64_t pixels) {
     struct key_series *key = find_key(metrics, id);
     add(&key->codes[code_index(http_status)], 1);
     add(&key->pixels, pixels);
-    for (int stage = STAGE_DECODE; timing && stage <= STAGE_ENCODE; stage++)
-        add(&key->nanoseconds, (uint64_t)(timing->stage_ms[stage] * 1e6));
+    add(&key->nanoseconds, (uint64_t)(device_ms * 1e6));
+}
+
+void metrics_quota_refused(struct metrics *metrics, const char *id, enum quota_limit limit) {
+    add(&find_key(metrics, id)->refused[limit], 1);
 }
 
 void metrics_reject(struct metrics *metrics, enum rejection reason) {
@@ -263,9 +266,18 @@ static void print_keys(const struct metrics *metrics, const struct sheet *sheet)
                     metrics->key_series[i].codes);
     print_of_key(sheet, "key_input_pixels_total", "Pixels of the images processed, by key", metrics,
                  offsetof(struct key_series, pixels), 1);
-    print_of_key(sheet, "key_job_seconds_total",
-                 "Time of jobs from decode to encode, on a GPU or a core, by key", metrics,
-                 offsetof(struct key_series, nanoseconds), 1e9);
+    print_of_key(sheet, "key_job_seconds_total", "Time of a GPU or a core that jobs took, by key",
+                 metrics, offsetof(struct key_series, nanoseconds), 1e9);
+    sheet_head(sheet, "quota_refused_total", "counter",
+               "Requests refused since their key was over a limit, by key and limit");
+    for (int i = 0; i <= METRICS_KEYS_MAX; i++)
+        for (int limit = 0; limit < QUOTA_LIMITS; limit++) {
+            const uint64_t count = get(&metrics->key_series[i].refused[limit]);
+            if (count)
+                fprintf(sheet->out, "burin_quota_refused_total{key=\"%s\",limit=\"%s\"} %lu\n",
+                        metrics->key_series[i].id, quota_limit_name((enum quota_limit)limit),
+                        count);
+        }
 }
 
 /* Prints nothing while a request writes it. */

@@ -16,6 +16,7 @@
 
 #include "pipeline/op_set.h"
 #include "pipeline/timing.h"
+#include "server/access/quota.h"
 #include "server/dispatch/supervisor.h"
 #include "server/http/engine/deadline.h"
 #include "server/trace.h"
@@ -42,9 +43,13 @@ void metrics_request(struct metrics *metrics, const struct trace *trace, const c
 enum { METRICS_KEYS_MAX = 256 };
 void metrics_add_key(struct metrics *metrics, const char *id);
 
-/* Counts a request, which metrics_request counts too, for the key ID that it had. */
+/* Counts a request, which metrics_request counts too, for the key ID that it had. DEVICE_MS: that
+ * its job took. */
 void metrics_request_of_key(struct metrics *metrics, const char *id, int http_status,
-                            const struct timing *timing, uint64_t pixels);
+                            double device_ms, uint64_t pixels);
+
+/* Counts a request that was refused since its key is over LIMIT. */
+void metrics_quota_refused(struct metrics *metrics, const char *id, enum quota_limit limit);
 
 /* Counts an image of a worker whose device has a codec, by what decoded or encoded it, an enum
  * codec_place. Other numbers and CODEC_NOBODY are not counted. */

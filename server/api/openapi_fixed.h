@@ -167,6 +167,7 @@ static const char openapi_body_16[] = OPENAPI_BODY(OPENAPI_PICTURE_16);
 
 #define OPENAPI_TEXT  "{'type':'string'}"
 #define OPENAPI_COUNT "{'type':'integer','minimum':0}"
+#define OPENAPI_NUMBER "{'type':'number'}"
 #define OPENAPI_FLAG  "{'type':'boolean'}"
 
 static const char openapi_schemas[] =
@@ -228,7 +229,11 @@ static const char openapi_status_schemas[] =
     "'Live':{'type':'object','properties':{'status':{'const':'live'}},'required':['status']},"
     "'Progress':{'type':'object','properties':{'state':{'enum':['waiting','running','unknown']},"
     "'step':" OPENAPI_COUNT ",'operation':" OPENAPI_TEXT ",'done':" OPENAPI_COUNT ","
-    "'total':" OPENAPI_COUNT ",'unit':" OPENAPI_TEXT "},'required':['state']}";
+    "'total':" OPENAPI_COUNT ",'unit':" OPENAPI_TEXT "},'required':['state']},"
+    "'Quota':{'type':'object','properties':{'key':" OPENAPI_TEXT ",'group':" OPENAPI_TEXT ","
+    "'in_progress':" OPENAPI_COUNT ",'limits':{'type':'object','additionalProperties':{"
+    "'type':'object','properties':{'most':" OPENAPI_NUMBER ",'left':" OPENAPI_NUMBER ","
+    "'full_after_s':" OPENAPI_NUMBER "}}}},'required':['key','group','in_progress','limits']}";
 
 #define OPENAPI_GET(path, id, summary, answers)                                                    \
     "'" path "':{'get':{'operationId':'" id "','tags':['service'],'summary':'" summary             \
@@ -244,6 +249,10 @@ static const char openapi_service_paths[] =
     OPENAPI_GET("/openapi.json", "get-openapi", "This description",
                 "'200':{'description':'OpenAPI 3.1','content':{'application/json':{'schema':{"
                 "'type':'object'}}}}") ","
+    OPENAPI_GET("/quota", "get-quota", "What a key may ask for, and what is left of it",
+                "'200':" OPENAPI_JSON("Those of the key that the token is of", "Quota")
+                ",'401':{'$ref':'#/components/responses/401'},"
+                "'404':{'$ref':'#/components/responses/400'}") ","
     "'/progress/{id}':{'get':{'operationId':'get-progress','tags':['service'],'summary':'The "
     "progress of the request with this X-Request-ID','parameters':[{'name':'id','in':'path',"
     "'required':true,'schema':{'type':'string'},'example':'example-1'}],'responses':{"

@@ -216,6 +216,7 @@ static const struct problem {
     { "413", "The body is too large" },
     { "415", "Not an image of a known type, or a body with a Content-Encoding" },
     { "422", "Too many pixels, or a damaged image" },
+    { "429", "The key has used up what it may ask for a second" },
     { "500", "The job ended its workers" },
     { "503", "No room, no healthy worker, or the daemon is stopping" },
     { "504", "The deadline passed" },

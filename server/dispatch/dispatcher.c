@@ -234,7 +234,8 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     job->submitted_ns = clock_ns();
     /* The job counts for its client with the time on the worker that is fastest for it. */
     const double least_ms = forecast_least_ms(&dispatcher->forecast, &state->forecast);
-    const struct queue_job entry = { job->client, least_ms, job->submitted_ns };
+    const struct queue_job entry = { job->client, least_ms, job->submitted_ns, job->share };
+    job->least_ms = least_ms;
     enum status status =
         worker_list_check(dispatcher->options.workers, job, config->no_worker_ms * ms_ns, failure);
     if (!status) status = forecast_check_length(config, least_ms, failure);

@@ -2,15 +2,15 @@
 /* How it works. A flow is the jobs of one client. Virtual time is the start tag of the job that was
  * served last. A flow's start tag is where its last job ended, or the virtual time if that is
  * later: a client that was away saves nothing up. Serving a job moves its flow's tag on by the
- * job's cost. Flows have tags, jobs have none, so a flow's jobs may change their order. A flow
+ * job's length. Flows have tags, jobs have none, so a flow's jobs may change their order. A flow
  * whose job finds no worker with room while others are served falls behind, and keeps CREDIT_MS of
  * that.
  *
  * Each flow lists its jobs by the time at which they are due: arrival plus cost, of which AGE_MS at
  * most count. A walk merges the lists by a heap of the flows, in which a flow moves back by the
- * cost of each job passed. Building the heap takes some nanoseconds a client, each step a few tens.
- * Jobs that a worker lost are in a list of their own, which comes first; their clients have been
- * charged already. */
+ * length of each job passed. Building the heap takes some nanoseconds a client, each step a few
+ * tens. Jobs that a worker lost are in a list of their own, which comes first; their clients have
+ * been charged already. */
 #include "server/dispatch/queue.h"
 
 #include <stdlib.h>
@@ -20,9 +20,9 @@
 enum { NONE = -1, ABSENT = -2, AGE_MS = 1000, CREDIT_MS = 1000 };
 
 struct entry {
-    int next, previous; /* in its list; next is ABSENT if the slot is not queued */
-    int flow;           /* NONE: in the list of jobs that a worker lost */
-    double cost_ms;
+    int next, previous;        /* in its list; next is ABSENT if the slot is not queued */
+    int flow;                  /* NONE: in the list of jobs that a worker lost */
+    double cost_ms, length_ms; /* length: the cost, divided by the client's share */
     int64_t since_ns, due_ns;
 };
 
@@ -215,10 +215,12 @@ bool queue_push(struct queue *queue, int slot, const struct queue_job *job) {
         set_start(queue, flow, flow->start_ms > queue->now_ms ? flow->start_ms : queue->now_ms);
     }
     const double wait_ms = job->cost_ms < AGE_MS ? job->cost_ms : AGE_MS;
-    queue->entries[slot] = (struct entry){ .flow = number,
-                                           .cost_ms = job->cost_ms,
-                                           .since_ns = job->since_ns,
-                                           .due_ns = job->since_ns + (int64_t)(wait_ms * 1e6) };
+    queue->entries[slot] =
+        (struct entry){ .flow = number,
+                        .cost_ms = job->cost_ms,
+                        .length_ms = job->cost_ms / (job->share ? job->share : 1),
+                        .since_ns = job->since_ns,
+                        .due_ns = job->since_ns + (int64_t)(wait_ms * 1e6) };
     /* Behind all jobs that are due no later: usually at the end. */
     int previous = flow->last;
     while (previous != NONE && queue->entries[previous].due_ns > queue->entries[slot].due_ns)
@@ -271,7 +273,7 @@ void queue_serve(struct queue *queue, int slot) {
     struct flow *flow = &queue->flows[entry.flow];
     const double least = queue->now_ms - CREDIT_MS;
     if (flow->start_ms > queue->now_ms) queue->now_ms = flow->start_ms;
-    set_start(queue, flow, (flow->start_ms > least ? flow->start_ms : least) + entry.cost_ms);
+    set_start(queue, flow, (flow->start_ms > least ? flow->start_ms : least) + entry.length_ms);
 }
 
 /* Virtual time passes all start tags, so these count for nothing. */
@@ -324,7 +326,7 @@ int queue_next(struct queue *queue) {
     if (next == NONE)
         *top = queue->heap[--queue->heap_count];
     else
-        *top = (struct stop){ top->start_ms + queue->entries[slot].cost_ms, next };
+        *top = (struct stop){ top->start_ms + queue->entries[slot].length_ms, next };
     if (queue->heap_count) sift_down(queue, 0);
     return slot;
 }

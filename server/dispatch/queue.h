@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* queue.h - bounded queue of jobs that wait for a worker, fair by client.
  *
- * Clients share the workers' time by start-time fair queueing, with a job's predicted cost as its
- * length: a client that has used little time comes before one that has used much, however many jobs
- * either sends. Among a client's own jobs short ones come before long ones, until a long one has
- * waited as long as it takes.
+ * Clients share the workers' time by start-time fair queueing, with a job's predicted cost, divided
+ * by its client's share, as its length: a client that has used little time comes before one that
+ * has used much, however many jobs either sends. Among a client's own jobs short ones come before
+ * long ones, until a long one has waited as long as it takes.
  *
  *     for (slot = queue_first(queue); slot >= 0; slot = queue_next(queue))
  *         if (a worker takes it) queue_serve(queue, slot);
@@ -44,6 +44,7 @@ struct queue_job {
     struct client client;
     double cost_ms;   /* predicted */
     int64_t since_ns; /* when the job came, a time of clock_ns */
+    int share;        /* the client's weight beside others; 0: 1 */
 };
 
 /* false: there is no room. May leave the queue one job above its capacity; the caller then calls

@@ -35,7 +35,9 @@ enum status access_check(struct exchange *exchange, struct failure *failure) {
     struct asking asking = {
         .method = exchange->method,
         .path = exchange->path,
-        .what = name ? what : exchange->request.label,
+        .what = !exchange->route->begin ? NULL
+                : name                  ? what
+                                        : exchange->request.label,
         .op = preset ? preset->op : NULL,
         .parts = preset ? preset->parts : NULL,
         .arguments = arguments,
@@ -61,7 +63,7 @@ bool access_takes(const struct exchange *exchange, const char *name, const char 
     return *status == STATUS_OK;
 }
 
-enum status access_enter(struct exchange *exchange, struct failure *failure) {
+static enum status take_once(struct exchange *exchange, struct failure *failure) {
     struct grant *grant = &exchange->request.grant;
     if (!grant->is_once) return STATUS_OK;
     switch (once_take(exchange->front->once, grant->key, grant->once, grant->expires, time(NULL))) {
@@ -73,10 +75,51 @@ enum status access_enter(struct exchange *exchange, struct failure *failure) {
     }
 }
 
+static void give_back_once(struct exchange *exchange) {
+    struct grant *grant = &exchange->request.grant;
+    if (grant->once_taken) once_give_back(exchange->front->once, grant->once);
+    grant->once_taken = false;
+}
+
+/* An address that served before charges nothing: else its holder could use up what others need. */
+enum status access_enter(struct exchange *exchange, struct failure *failure) {
+    const struct grant *grant = &exchange->request.grant;
+    struct quota_use *use = &exchange->request.grant.use;
+    if (take_once(exchange, failure)) return failure->status;
+    const int64_t bytes = exchange->facts.chunked ? 0 : exchange->facts.length;
+    if (quota_enter(use, bytes, clock_ns())) return STATUS_OK;
+    give_back_once(exchange);
+    exchange->http_status = MHD_HTTP_TOO_MANY_REQUESTS;
+    metrics_quota_refused(exchange->front->service.metrics, grant->key, use->over);
+    return fail(failure, STATUS_BUSY, "the key %s has reached its limit %s; try again in %d s",
+                grant->key, quota_limit_name(use->over), use->retry_s);
+}
+
+void access_submitted(struct exchange *exchange) {
+    const struct request *request = &exchange->request;
+    struct quota_use *use = &exchange->request.grant.use;
+    const int64_t now = clock_ns();
+    exchange->predicted = true;
+    quota_charge(use, QUOTA_BYTES, (double)request->upload.bytes, now);
+    quota_charge(use, QUOTA_PIXELS, (double)request->pixels, now);
+    quota_charge(use, QUOTA_DEVICE_MS, request_job(request)->least_ms, now);
+}
+
+void access_returned(struct exchange *exchange) {
+    struct quota_use *use = &exchange->request.grant.use;
+    if (!exchange->predicted) return;
+    exchange->predicted = false;
+    const struct job *job = request_job(&exchange->request);
+    const bool died = job->lost_runs && !job->finished_ns; /* how long it took is not known */
+    exchange->device_ms = job->finished_ns ? job_device_ms(job) : 0;
+    if (!died) quota_charge(use, QUOTA_DEVICE_MS, exchange->device_ms, clock_ns());
+    if (!died && !job->finished_ns) quota_charge(use, QUOTA_PIXELS, 0, clock_ns());
+}
+
 void access_leave(struct exchange *exchange) {
     struct grant *grant = &exchange->request.grant;
-    if (grant->once_taken && exchange->http_status == MHD_HTTP_SERVICE_UNAVAILABLE)
-        once_give_back(exchange->front->once, grant->once);
-    grant->once_taken = false;
+    access_returned(exchange);
+    quota_charge(&grant->use, QUOTA_BYTES, (double)exchange->request.upload.bytes, clock_ns());
+    if (exchange->http_status == MHD_HTTP_SERVICE_UNAVAILABLE) give_back_once(exchange);
     grant_release(grant);
 }

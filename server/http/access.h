@@ -2,11 +2,12 @@
 /* access.h - asks a request for its key, once its route is known and before its body is read, if
  * there is a file of keys.
  *
- * Work on images needs a key. Documents, probes and metrics do not.
+ * Work on images needs a key, and so does GET /quota. Documents, probes and metrics do not.
  *
  * Used by:  request_flow.c.
  * Owns:     nothing.
- * Fails:    as judge.h does; access_enter also with STATUS_BUSY.
+ * Fails:    as judge.h does; access_enter also with STATUS_BUSY, and with the HTTP status 429 if
+ *           the key is over a limit.
  * Threads:  the I/O thread of the connection.
  */
 #ifndef BURIN_ACCESS_H
@@ -28,6 +29,11 @@ enum status access_enter(struct exchange *exchange, struct failure *failure);
 static inline void access_spend(struct exchange *exchange) {
     exchange->request.grant.once_taken = false;
 }
+
+/* The job was submitted: charges the key what it is predicted to take, and then, once the job is
+ * back, what it took: nothing if no worker began it. */
+void access_submitted(struct exchange *exchange);
+void access_returned(struct exchange *exchange);
 
 /* The exchange is answered. A request that was refused for lack of room before work began may come
  * again. */

@@ -176,6 +176,8 @@ void access_log_write(const struct exchange *exchange, double total_ms) {
     json_writer_key_string(&line, "span_id", request->trace.span);
     json_writer_key_string(&line, "client", client);
     add_text(&line, "key", request->grant.key, KEY_ID_MAX);
+    if (request->grant.use.retry_s)
+        json_writer_key_string(&line, "limit", quota_limit_name(request->grant.use.over));
     add_text(&line, "agent", connection_header(exchange->library, MHD_HTTP_HEADER_USER_AGENT),
              SHOWN_AGENT);
     add_text(&line, "method", exchange->method, SHOWN_METHOD);

@@ -8,9 +8,9 @@
 
 /* Headers of answers that pages cannot read without permission. */
 static const char exposed[] =
-    "Accept-Encoding, Allow, ETag, Retry-After, Server-Timing, WWW-Authenticate, X-Burin-Device, "
-    "X-Burin-Timing, X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, "
-    "X-Result-Width, traceparent, tracestate";
+    "Accept-Encoding, Allow, ETag, RateLimit, RateLimit-Policy, Retry-After, Server-Timing, "
+    "WWW-Authenticate, X-Burin-Device, X-Burin-Timing, X-Origin-Height, X-Origin-Width, "
+    "X-Request-ID, X-Result-Height, X-Result-Width, traceparent, tracestate";
 
 /* The asterisk means all but Authorization; old browsers take it for a name. */
 static const char allowed_headers[] =

@@ -45,12 +45,14 @@ struct exchange {
     bool unreadable_rest;       /* no further request can be read on its connection */
     bool accepted;              /* it counts in front.accepted */
     bool abandoned;             /* it counts in front.abandoned */
+    bool predicted;             /* its key is charged what its job is predicted to take */
     /* for the log line: the slot may be gone by then */
     int http_status;
     uint64_t bytes_out;
     struct timing timing;
     char device[DEVICE_NAME_MAX]; /* "": no worker got it */
     uint64_t pixels;              /* of the input image */
+    double device_ms;             /* that its job took */
     struct image_facts input, output;
 };
 

@@ -205,9 +205,8 @@ static bool may_be_reached(const struct config *config, bool admin) {
 }
 
 static enum status open_access(struct front *front, struct failure *failure) {
-    bool good = true;
     if (!front->keys.current) return STATUS_OK;
-    front_show_keys(front, front->keys.current);
+    bool good = front_adopt_keys(front, front->keys.current);
     front->once = once_open();
     for (int i = 0; i < front->io_threads && good; i++)
         good = (front->listeners[i].hasher = hasher_open());

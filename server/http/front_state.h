@@ -80,7 +80,7 @@ struct front {
     bool last_requests;         /* each answer ends its connection */
 };
 
-/* Counts requests for KEYS by their ids, and logs what of their limits is not applied. */
-void front_show_keys(struct front *front, const struct key_table *keys);
+/* Gives KEYS the ledgers of those in force, and counts requests by their ids. False: no memory. */
+bool front_adopt_keys(struct front *front, struct key_table *keys);
 
 #endif

@@ -151,6 +151,25 @@ enum status handle_progress(struct exchange *exchange, struct reply *reply,
     return STATUS_OK;
 }
 
+/* Requests of other keys of the group count, too. */
+enum status handle_quota(struct exchange *exchange, struct reply *reply, struct failure *failure) {
+    (void)failure;
+    const struct grant *grant = &exchange->request.grant;
+    struct quota_balance balances[QUOTA_LIMITS];
+    json_t *limits = json_object();
+    const int in_progress = quota_look(&grant->use, clock_ns(), balances);
+    for (int i = 0; i < QUOTA_LIMITS; i++)
+        if (balances[i].most > 0)
+            json_object_set_new(limits, quota_limit_name((enum quota_limit)i),
+                                json_pack("{s:f, s:f, s:f}", "most", balances[i].most, "left",
+                                          balances[i].left, "full_after_s",
+                                          (double)balances[i].full_ns / 1e9));
+    *reply = reply_json(MHD_HTTP_OK, json_pack("{s:s, s:s, s:i, s:o}", "key", grant->key, "group",
+                                               quota_group(grant->use.quota), "in_progress",
+                                               in_progress, "limits", limits));
+    return STATUS_OK;
+}
+
 enum status handle_options(struct exchange *exchange, struct reply *reply,
                            struct failure *failure) {
     (void)exchange, (void)failure;

@@ -35,6 +35,7 @@ static const char *problem_code(const struct failure *failure, int http_status) 
     case MHD_HTTP_EXPECTATION_FAILED: return "expectation_failed";
     case MHD_HTTP_URI_TOO_LONG: return "uri_too_long";
     case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE: return "request_header_fields_too_large";
+    case MHD_HTTP_TOO_MANY_REQUESTS: return "over_quota";
     default: return status_name(failure->status);
     }
 }
@@ -80,10 +81,12 @@ struct field {
 static int extra_fields(const struct exchange *exchange, int http_status,
                         struct field fields[FIELDS_MAX]) {
     int count = 0;
-    if (http_status == MHD_HTTP_SERVICE_UNAVAILABLE) {
+    const bool over_quota = http_status == MHD_HTTP_TOO_MANY_REQUESTS;
+    if (over_quota || http_status == MHD_HTTP_SERVICE_UNAVAILABLE) {
         fields[count].name = MHD_HTTP_HEADER_RETRY_AFTER;
         snprintf(fields[count++].value, VALUE_MAX, "%d",
-                 supervisor_retry_after_s(exchange->front->service.supervisor));
+                 over_quota ? exchange->request.grant.use.retry_s
+                            : supervisor_retry_after_s(exchange->front->service.supervisor));
     }
     if (http_status == MHD_HTTP_METHOD_NOT_ALLOWED && exchange->allow) {
         fields[count].name = MHD_HTTP_HEADER_ALLOW;
@@ -176,6 +179,11 @@ size_t problem_on_socket(const struct exchange *exchange) {
     for (int i = 0; i < cors_count; i++) problem_add_field(&problem, cors[i].name, cors[i].value);
     exchange_trace(exchange, &trace);
     if (*trace.state) problem_add_field(&problem, "tracestate", trace.state);
+    char policy[QUOTA_FIELD_MAX], left[QUOTA_FIELD_MAX];
+    if (quota_print(&exchange->request.grant.use, clock_ns(), policy, left)) {
+        problem_add_field(&problem, "RateLimit-Policy", policy);
+        problem_add_field(&problem, "RateLimit", left);
+    }
     const size_t length = problem_print(&problem, answer, sizeof answer);
     if (!length || !info) return 0;
     if (send(info->connect_fd, answer, length, MSG_NOSIGNAL) != (ssize_t)length) return 0;

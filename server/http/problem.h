@@ -35,7 +35,8 @@ struct problem {
     bool closes;    /* it ends its connection */
     bool head_only; /* the answer to HEAD: a body would be read as the next answer */
     size_t length;  /* of `fields` */
-    char fields[CORS_FIELDS_BYTES + TRACE_STATE_MAX + 128]; /* further header lines; zeroed: none */
+    char fields[CORS_FIELDS_BYTES + TRACE_STATE_MAX + 2 * QUOTA_FIELD_MAX +
+                128]; /* further header lines; zeroed: none */
 };
 
 void problem_add_field(struct problem *problem, const char *name, const char *value);

@@ -9,6 +9,7 @@
  * only for two locks: one is held for microseconds, the supervisor's while a process starts on each
  * device, about a millisecond each. */
 #include "server/access/key_file.h"
+#include "server/access/quota.h"
 #include "server/http/front.h"
 #include "server/http/front_state.h"
 #include "server/log/log.h"
@@ -101,10 +102,11 @@ bool front_reload(struct front *front, const struct user_operators_watch *watch,
 
 /* ---- keys */
 
-void front_show_keys(struct front *front, const struct key_table *keys) {
-    key_table_warn(keys);
+bool front_adopt_keys(struct front *front, struct key_table *keys) {
+    if (!quota_link(keys, front->keys.current, front->service.config->quota_divisor)) return false;
     for (int i = 0; i < keys->key_count; i++)
         metrics_add_key(front->service.metrics, keys->keys[i].id);
+    return true;
 }
 
 bool front_reload_keys(struct front *front, struct failure *failure) {
@@ -112,7 +114,11 @@ bool front_reload_keys(struct front *front, struct failure *failure) {
     struct key_table *next = key_file_read(front->service.config->keys_file, &now->ops, failure);
     generation_release(now);
     if (!next) return false;
-    front_show_keys(front, next);
+    if (!front_adopt_keys(front, next)) {
+        key_table_release(next);
+        fail(failure, STATUS_NO_MEMORY, "there is no memory for the groups of keys");
+        return false;
+    }
     log_event(LOG_INFO, "keys_loaded", "keys_file was read again: %d key%s in force",
               next->key_count, next->key_count == 1 ? "" : "s");
     key_tables_replace(&front->keys, next);

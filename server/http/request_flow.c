@@ -49,6 +49,11 @@ static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply)
     const int count = cors_fields(exchange, fields);
     for (int i = 0; i < count; i++)
         MHD_add_response_header(reply.response, fields[i].name, fields[i].value);
+    char policy[QUOTA_FIELD_MAX], left[QUOTA_FIELD_MAX];
+    if (quota_print(&exchange->request.grant.use, clock_ns(), policy, left)) {
+        MHD_add_response_header(reply.response, "RateLimit-Policy", policy);
+        MHD_add_response_header(reply.response, "RateLimit", left);
+    }
     if (__atomic_load_n(&exchange->front->last_requests, __ATOMIC_SEQ_CST))
         MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
     access_log_note(exchange);
@@ -175,10 +180,10 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
     exchange->http_status = match.http_status;
     exchange->allow = match.allow;
     if (!match.route) return failure->status;
-    if (!match.route->begin) return STATUS_OK;
+    if (!match.route->begin && !match.route->keyed) return STATUS_OK;
     snprintf(exchange->request.label, sizeof exchange->request.label, "%.47s", route_name(path));
     if (exchange->keys && access_check(exchange, failure)) return failure->status;
-    return begin_work(exchange, failure);
+    return match.route->begin ? begin_work(exchange, failure) : STATUS_OK;
 }
 
 static enum status find_route(struct exchange *exchange, const char *path,
@@ -320,6 +325,7 @@ static enum MHD_Result end_body(struct exchange *exchange) {
     enum status status = route->begin ? upload_finish(&exchange->request, &failure) : STATUS_OK;
     if (!status && route->submit) {
         status = route->submit(exchange, &failure);
+        if (!status) access_submitted(exchange);
         if (!status) return wait_for_job(exchange);
     } else if (!status) {
         access_spend(exchange);
@@ -343,6 +349,7 @@ static enum MHD_Result answer_job(struct exchange *exchange) {
     const struct job *job = request_job(&exchange->request);
     struct failure failure = job->failure;
     struct reply reply = { 0 };
+    access_returned(exchange);
     /* Else the job left the queue without having run. */
     if (failure.status != STATUS_BUSY || job->lost_runs) access_spend(exchange);
     if (failure.status == STATUS_BUSY) request_count_refusal(&exchange->request, failure.status);
@@ -368,12 +375,11 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
         metrics_request(front->service.metrics, &exchange->request.trace, exchange->request.label,
                         exchange->http_status, total_ms,
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
-    if (exchange->request.grant.key[0])
-        metrics_request_of_key(front->service.metrics, exchange->request.grant.key,
-                               exchange->http_status,
-                               exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     access_log_write(exchange, total_ms);
     access_leave(exchange);
+    if (exchange->request.grant.key[0])
+        metrics_request_of_key(front->service.metrics, exchange->request.grant.key,
+                               exchange->http_status, exchange->device_ms, exchange->pixels);
     upload_release(&exchange->request);
     request_release_operators(&exchange->request);
     settings_release(&exchange->request.settings);

@@ -12,6 +12,7 @@ static const struct route routes[] = {
     { "/info", ROUTE_POST, .begin = info_begin, .answer = info_answer },
     { "/ops", ROUTE_GET, .answer = handle_ops },
     { "/openapi.json", ROUTE_GET, .answer = handle_openapi },
+    { "/quota", ROUTE_GET, .keyed = true, .answer = handle_quota },
     { "/", ROUTE_GET, .answer = handle_root },
     { IMAGINARY_PATH "/", ROUTE_GET, .answer = handle_imaginary },
     { IMAGINARY_PATH "/health", ROUTE_GET, .answer = handle_imaginary_health },
@@ -75,7 +76,7 @@ static const struct route *by_path_of_imaginary(const char *path) {
 static const struct route *by_path(const struct op_set *ops, const struct key_table *keys,
                                    const char *path) {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        if (strcmp(path, routes[i].path) == 0) return &routes[i];
+        if (strcmp(path, routes[i].path) == 0 && (keys || !routes[i].keyed)) return &routes[i];
     if (route_is_imaginary(path)) return by_path_of_imaginary(path + strlen(IMAGINARY_PATH));
     if (op_set_find(ops, path + 1) || imaginary_has(path + 1)) return &operator_route;
     if (keys && route_preset_name(path)) return &preset_route;

@@ -19,6 +19,7 @@ struct route {
     const char *path;
     int methods;
     bool admin; /* probes and metrics: the admin socket serves them too */
+    bool keyed; /* it needs a key; without a file of keys there is no such path */
     /* Called after the headers, before the query is read into the settings. NULL: the body is not
      * used. */
     enum status (*begin)(struct exchange *exchange, struct failure *failure);
@@ -79,5 +80,6 @@ enum status handle_imaginary_health(struct exchange *exchange, struct reply *rep
                                     struct failure *failure);
 enum status handle_progress(struct exchange *exchange, struct reply *reply,
                             struct failure *failure);
+enum status handle_quota(struct exchange *exchange, struct reply *reply, struct failure *failure);
 
 #endif

@@ -73,7 +73,8 @@ struct job {
     char request_id[REQUEST_ID_MAX], trace_id[TRACE_ID_MAX];
     struct plan_data plan;
     char device[DEVICE_WANT_MAX]; /* auto, cpu, cuda, cuda:N */
-    struct client client;         /* the client_unit that the queue counts the job for */
+    struct client client;         /* that the queue counts the job for: client_unit, quota_client */
+    int32_t share;                /* of that client, beside others; 0: 1 */
     struct probe probe;           /* of the image's header, within the limits */
     uint64_t image_offset, image_length;
     uint64_t hot_bytes;             /* of the slot: these stay allocated (slot.h) */
@@ -91,6 +92,7 @@ struct job {
     int64_t submitted_ns;
     int32_t io_thread;        /* the job returns through the completion pipe of this I/O thread */
     uint32_t run_number;      /* of this run of this slot; the completion has it too */
+    double least_ms;          /* own time on the worker that is fastest; set by the dispatcher */
     double predicted_ms;      /* own time on the worker that has the job; set by the dispatcher */
     int32_t duration;         /* enum job_duration on that worker; set by the dispatcher */
     int32_t own_batch;        /* its operators take too long to share a batch with other jobs */
@@ -140,6 +142,20 @@ static inline unsigned job_encoders(const struct job *job) {
     for (int o = 0; o < job_output_count(job); o++)
         if (job->outputs[o].encoded_by < CODEC_PLACES) places |= 1U << job->outputs[o].encoded_by;
     return places;
+}
+
+/* Milliseconds of a core or of a GPU that the job took: its part of what a batch took together.
+ * Cores decode and encode each image of a batch alone. */
+static inline double job_device_ms(const struct job *job) {
+    const bool decodes = job->decoded_by == CODEC_DEVICE;
+    const bool encodes = job_encoders(job) >> CODEC_DEVICE & 1;
+    const uint32_t batch = job->batch > 1 ? job->batch : 1;
+    double ms = 0;
+    for (int s = STAGE_DECODE; s <= STAGE_ENCODE; s++) {
+        const bool alone = (s == STAGE_DECODE && !decodes) || (s == STAGE_ENCODE && !encodes);
+        ms += job->timing.stage_ms[s] / (alone ? 1 : batch);
+    }
+    return job->cpu_ms > 0 ? job->cpu_ms : ms;
 }
 
 /* The end of upload, values and results in the slot's bytes: what lies behind was never written. */

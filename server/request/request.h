@@ -37,7 +37,8 @@ struct request {
     struct negotiation accept; /* what its client accepts; set before request_submit */
     enum answer answer;        /* the form of the result; set by request_submit */
     struct upload upload;
-    int slot;                      /* -1: none */
+    uint64_t pixels; /* of all images that the job reads and makes; set by request_submit */
+    int slot;        /* -1: none */
     int64_t start_ns, received_ns; /* when its first and last byte came */
 };
 

@@ -278,13 +278,24 @@ static void fill_job(struct request *request, const struct work *work) {
     snprintf(job->request_id, sizeof job->request_id, "%s", request->id);
     memcpy(job->trace_id, request->trace.id, sizeof job->trace_id);
     memcpy(job->device, settings->device, sizeof job->device);
-    job->client = client_unit(&request->client);
+    job->client = request->grant.use.quota ? quota_client(request->grant.use.quota)
+                                           : client_unit(&request->client);
+    job->share = (int32_t)request->grant.share;
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
     job->accept_damage = settings->accept_damage;
     job->json_only = request->answer == ANSWER_JSON;
     job->checksums = request->answer == ANSWER_ZIP;
     job->progress.deadline_ns =
         request->received_ns + request->service->config->processing_ms * INT64_C(1000000);
+}
+
+static uint64_t count_pixels(const struct job *job) {
+    uint64_t pixels = image_pixels(&job->probe.shape);
+    for (int i = 0; i < OP_AUX_MAX; i++)
+        if (job->aux[i].length) pixels += image_pixels(&job->aux[i].probe.shape);
+    for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
+        pixels += image_pixels(&job->outputs[o].image);
+    return pixels;
 }
 
 /* An encoder that cannot be stopped is bounded by the picture that takes it longest. */
@@ -353,6 +364,7 @@ enum status request_submit(struct request *request, struct failure *failure) {
     fill_job(request, &work);
     if (check_results(request, failure)) return failure->status;
     add_cost(&work, request_job(request));
+    request->pixels = count_pixels(request_job(request));
     if (!supervisor_submit(request->service->supervisor, request->slot, failure)) return STATUS_OK;
     request_count_refusal(request, failure->status);
     return failure->status;

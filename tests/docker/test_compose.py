@@ -134,7 +134,7 @@ def printed():
     names = set(re.findall(r"^(burin_\w+)", text, re.M))
     for source in glob.glob(f"{TOP}/server/api/metrics*.c"):
         with open(source) as f:
-            names |= {f"burin_{name}" for name in re.findall(r'"((?:gpu|pinned|codec)_\w+|workers\w*)"', f.read())}
+            names |= {f"burin_{name}" for name in re.findall(r'"((?:gpu|pinned|codec|quota)_\w+|workers\w*)"', f.read())}
     return names, text
 
 

@@ -234,8 +234,7 @@ def test_metrics_name_the_key(start, tmp_path):
     assert {name: value for name, value in samples.items() if "seconds" not in name} == {
         'burin_key_requests_total{key="shop-web",code="200"}': 4, 'burin_key_requests_total{key="few",code="403"}': 2,
         'burin_key_requests_total{key="fresh",code="200"}': 1, 'burin_key_input_pixels_total{key="shop-web"}': 4 * 40 * 30}
-    stages = sum(value for name, value in daemon.samples().items() if re.match(r'burin_stage_seconds_sum\{stage="(decode|upload|compute|download|encode)"', name))
-    assert stages > 0 and abs(samples['burin_key_job_seconds_total{key="shop-web"}'] - stages) < 1e-6
+    assert [name for name in samples if "seconds" in name] == ['burin_key_job_seconds_total{key="shop-web"}']
 
 
 # ---- the file while the daemon serves
@@ -327,15 +326,6 @@ def test_no_text_of_a_secret_stays_in_memory(start, tmp_path):
     daemon = start("--keys-file", write_keys(tmp_path / "keys.json", key))
     found = {secret: any(secret in region for region in memory_of(daemon.process.pid)) for secret in (key.secret, key.entry["secret"].encode())}
     assert list(found.values()) == [True, False]
-
-
-def test_limits_that_are_not_applied_are_named(start, tmp_path):
-    words = "are not applied yet; the key shop has some"
-    for limits, count in (({"burst": 5}, 1), ({"in_progress": 2}, 1), ({"pixels_max": 5, "body_bytes_max": 5}, 0)):
-        path = write_keys(tmp_path / "keys.json", Key("shop", 32, limits=limits))
-        daemon = start("--keys-file", path)
-        hang_up(daemon, "keys_file was read again")
-        assert daemon.log_so_far().count(words) == 2 * count
 
 
 # ---- the start

@@ -107,6 +107,7 @@ BROKEN = [
     (second(share=0), 3, "keys[1].share must be an integer 1..1000"),
     (second(share=1.5), 3, "keys[1].share must be an integer 1..1000"),
     (second(note=1), 3, "keys[1].note must be a text"),
+    (second(limits={"burst": 3}), 3, "keys[1].limits.burst needs requests_per_s"),
     (second(limits=[]), 3, "keys[1].limits must be an object"),
     (limited("bursts", 1), 4, 'keys[0].limits.bursts is not known; did you mean "burst"?'),
     (limited("requests_per_s", 0), 4, "keys[0].limits.requests_per_s must be an integer"),

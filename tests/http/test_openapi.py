@@ -164,7 +164,7 @@ def test_every_operator_with_every_parameter(service):
     assert steps["items"]["properties"]["operation"]["enum"] == [op["name"] for op in listed] + aliases
     fixed = set(document["paths"]) - {"/" + op["name"] for op in listed} - {"/" + name for name in aliases}
     assert fixed == {"/pipeline", "/info", "/ops", "/openapi.json", "/livez", "/health", "/readyz", "/metrics",
-                     "/progress/{id}"}
+                     "/progress/{id}", "/quota"}
 
 
 def test_it_is_whole(service):

@@ -334,20 +334,23 @@ static void keys_are_counted(void **state) {
     (void)state;
     const struct metrics_now now = { .version = "1" };
     struct metrics *metrics = metrics_create();
-    struct timing timing = { 0 };
     char *text = NULL, id[16];
     size_t length = 0;
-    for (int stage = 0; stage < STAGE_COUNT; stage++) timing.stage_ms[stage] = 1 << stage;
     for (int i = 0; i < METRICS_KEYS_MAX + 2; i++)
         for (int again = 0; again < 2; again++) {
             snprintf(id, sizeof id, "key-%d", i);
             metrics_add_key(metrics, id);
         }
-    metrics_request_of_key(metrics, "key-0", 200, &timing, 70);
-    metrics_request_of_key(metrics, "key-0", 200, NULL, 5);
-    metrics_request_of_key(metrics, "key-255", 403, NULL, 0);
-    metrics_request_of_key(metrics, "key-256", 418, NULL, 0);
-    metrics_request_of_key(metrics, "key-257", 418, NULL, 0);
+    metrics_request_of_key(metrics, "key-0", 200, 120.5, 70);
+    metrics_request_of_key(metrics, "key-0", 200, 3.5, 5);
+    metrics_request_of_key(metrics, "key-255", 403, 0, 0);
+    metrics_request_of_key(metrics, "key-256", 418, 0, 0);
+    metrics_request_of_key(metrics, "key-257", 418, 0, 0);
+    metrics_quota_refused(metrics, "key-0", QUOTA_PIXELS);
+    for (int i = 250; i < METRICS_KEYS_MAX + 2; i++) {
+        snprintf(id, sizeof id, "key-%d", i);
+        metrics_quota_refused(metrics, id, QUOTA_IN_PROGRESS);
+    }
     FILE *out = open_memstream(&text, &length);
     metrics_print(metrics, &now, out);
     fclose(out);
@@ -356,12 +359,15 @@ static void keys_are_counted(void **state) {
         "burin_key_requests_total{key=\"key-255\",code=\"403\"} 1",
         "burin_key_requests_total{key=\"(other)\",code=\"other\"} 2",
         "burin_key_input_pixels_total{key=\"key-0\"} 75",
-        /* 4 + 8 + 16 + 32 + 64 ms */
+        "burin_quota_refused_total{key=\"key-0\",limit=\"pixels_per_s\"} 1",
+        "burin_quota_refused_total{key=\"key-255\",limit=\"in_progress\"} 1",
+        "burin_quota_refused_total{key=\"(other)\",limit=\"in_progress\"} 2",
         "burin_key_job_seconds_total{key=\"key-0\"} 0.124",
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (lines(text, wanted[i], false) != 1) fail_msg("no \"%s\" in\n%s", wanted[i], text);
     assert_int_equal(lines(text, "burin_key_", true), 5);
+    assert_int_equal(lines(text, "burin_quota_refused_total{", true), 8);
     free(text);
     metrics_destroy(metrics);
 }

@@ -170,6 +170,23 @@ static void a_client_that_returns_has_had_its_turn(void **state) {
     queue_destroy(queue);
 }
 
+/* A third of a job's cost counts for a client with three shares; a walk says so too. */
+static void shares_weigh_what_jobs_cost(void **state) {
+    (void)state;
+    struct queue *queue = make(SLOTS);
+    for (int i = 0; i < 9; i++) {
+        struct queue_job job = { .cost_ms = 30, .since_ns = i / 6 * ms_ns, .share = i < 6 ? 3 : 1 };
+        job.client.address.s6_addr[15] = (uint8_t)(1 + i / 6);
+        assert_true(queue_push(queue, i, &job));
+    }
+    assert_float_equal((float)queue_cost_ms(queue), 9 * 30, 1e-6F);
+    /* start tags: of the first 0 10 20 30 40 50, of the second 0 30 60 */
+    static const int order[] = { 0, 6, 1, 2, 3, 7, 4, 5, 8 };
+    check_order(queue, order, 9);
+    for (int i = 0; i < 9; i++) assert_int_equal(serve(queue), order[i]);
+    queue_destroy(queue);
+}
+
 /* A client saves nothing up while away, and owes nothing after queue_forget_usage. */
 static void a_client_that_was_away_has_no_more_than_others(void **state) {
     (void)state;
@@ -354,6 +371,7 @@ int main(void) {
         cmocka_unit_test(the_largest_client_loses_its_newest_job),
         cmocka_unit_test(a_full_queue_is_shared_evenly),
         cmocka_unit_test(clients_take_turns_by_what_they_cost),
+        cmocka_unit_test(shares_weigh_what_jobs_cost),
         cmocka_unit_test(a_client_that_returns_has_had_its_turn),
         cmocka_unit_test(a_client_that_was_away_has_no_more_than_others),
         cmocka_unit_test(a_client_that_was_passed_over_saves_up_a_second),

@@ -192,6 +192,35 @@ static void numbers_are_cleaned(void **state) {
     end(&scene);
 }
 
+/* Batches of four that took 4, 8, 16, 32 and 64 ms from decode to encode. Cores decode and encode
+ * each image of its own. */
+static void a_job_has_its_part_of_a_batch(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t batch;
+        uint8_t decoded_by, encoded_by;
+        double cpu_ms, device_ms;
+    } rows[] = {
+        { 4, CODEC_DEVICE, CODEC_DEVICE, 0, 31 },      /* (4 + 8 + 16 + 32 + 64) / 4 */
+        { 4, CODEC_FORMAT, CODEC_DEVICE, 0, 4 + 30 },  /* 4 + (8 + 16 + 32 + 64) / 4 */
+        { 4, CODEC_DEVICE, CODEC_KIND, 0, 64 + 15 },   /* 64 + (4 + 8 + 16 + 32) / 4 */
+        { 4, CODEC_NOBODY, CODEC_NOBODY, 0, 68 + 14 }, /* 4 + 64 + (8 + 16 + 32) / 4 */
+        { 1, CODEC_NOBODY, CODEC_NOBODY, 0, 124 },     { 0, CODEC_NOBODY, CODEC_NOBODY, 0, 124 },
+        { 1, CODEC_NOBODY, CODEC_NOBODY, 77, 77 }, /* on a core, by its thread's time */
+    };
+    static struct job job;
+    for (int s = STAGE_RECEIVE; s < STAGE_COUNT; s++)
+        job.timing.stage_ms[s] =
+            s >= STAGE_DECODE && s <= STAGE_ENCODE ? 4 << (s - STAGE_DECODE) : 1000;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        job.batch = rows[i].batch;
+        job.decoded_by = rows[i].decoded_by;
+        job.outputs[0].encoded_by = rows[i].encoded_by;
+        job.cpu_ms = rows[i].cpu_ms;
+        assert_float_equal((float)job_device_ms(&job), (float)rows[i].device_ms, 1e-6F);
+    }
+}
+
 static void counts_and_times_are_cleaned(void **state) {
     (void)state;
     static const int32_t counts[] = { INT32_MIN, -1, TIMING_SPANS_MAX + 1, 1 << 28 };
@@ -422,6 +451,7 @@ int main(void) {
         cmocka_unit_test(the_request_is_not_read_again),
         cmocka_unit_test(texts_are_cleaned),
         cmocka_unit_test(numbers_are_cleaned),
+        cmocka_unit_test(a_job_has_its_part_of_a_batch),
         cmocka_unit_test(counts_and_times_are_cleaned),
         cmocka_unit_test(invalid_fields_refuse),
         cmocka_unit_test(noise_is_refused_or_cleaned),

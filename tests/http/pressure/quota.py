@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""quota.py [--seconds 60] [--processes 4] [--rate 500] [--only limits,others,keys]
+Presses the quotas of keys:
+
+    limits      for each limit a second, PROCESSES clients of one key ask for ten times as much as it allows: RATE requests a second, for
+                SECONDS after the first three; the key gets 98 to 102 % of its quota (goal)
+    others      the p99 of another key's requests, 50 a second, alone and beside such a key: at most 1.2 times as long (goal)
+    keys        requests a second of 320x240, through resize to 160x120, without a file of keys, with a bearer token, and with a signature:
+                95 % of the first (goal), for a third of SECONDS each, in three rounds
+
+Exits with 0 where every quota was kept. Takes about seven minutes; times are for people, as a busy machine changes them."""
+import argparse
+import collections
+import multiprocessing
+import pathlib
+import signal
+import statistics
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from pressure.daemon import Daemon, pnm  # noqa: E402
+from pressure.signatures import Pipeline  # noqa: E402
+from signing import Key, write_keys  # noqa: E402
+
+PATH, PIXELS, WARM_S, ROUNDS = "/resize?width=160", 320 * 240 + 160 * 120, 3, 3
+MODEST, FREE = Key("modest", 2), Key("free", 3)
+
+
+def greedy(**limits):
+    return Key("greedy", 1, limits=limits)
+
+
+def bearer(key):
+    return f"Authorization: Bearer {key.token}\r\n"
+
+
+def paced(address, key, rate, begin, end):
+    """Sends RATE requests a second from BEGIN to END, times of the monotonic clock, as long as answers come as fast. Returns when each was
+    sent, its status, and its milliseconds."""
+    pipeline, body, header, found = Pipeline(address), pnm(320, 240), bearer(key), []
+    for number in range(int((end - begin) * rate)):
+        time.sleep(max(begin + number / rate - time.monotonic(), 0))
+        sent = time.monotonic()
+        if sent > end:
+            break
+        status, = pipeline.send([PATH], body, header)
+        found.append((sent, status, 1000 * (time.monotonic() - sent)))
+    return found
+
+
+class Keys:
+    """A daemon with a file of keys that may change."""
+
+    def __init__(self, *keys):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name) / "keys.json"
+        self.daemon = Daemon("--keys-file", write_keys(self.path, *keys))
+
+    def change(self, *keys):
+        before = self.generation()
+        write_keys(self.path, *keys)
+        self.daemon.process.send_signal(signal.SIGHUP)
+        while self.generation() == before:
+            time.sleep(0.05)
+
+    def generation(self):
+        return self.daemon.ask("GET", "/readyz")[1].partition(b'"generation":')[2].split(b",")[0]
+
+    def device_ms(self, key):
+        return 1000 * self.daemon.metric(r'key_job_seconds_total\{key="%s"\}' % key.id)
+
+
+def press(pool, keys, key, options):
+    """All that clients of KEY got from the third second on, and the device time that they used meanwhile, in ms a second."""
+    begin = time.monotonic() + 0.5
+    start, end = begin + WARM_S, begin + WARM_S + options.seconds
+    waiting = pool.starmap_async(paced, [(keys.daemon.address, key, options.rate / options.processes, begin, end + 0.5)] * options.processes)
+    time.sleep(max(start - time.monotonic(), 0))
+    used, since = keys.device_ms(key), time.monotonic()
+    time.sleep(max(end - time.monotonic(), 0))
+    used, took = keys.device_ms(key) - used, time.monotonic() - since
+    found = [answer for answers in waiting.get() for answer in answers if start <= answer[0] < end]
+    return collections.Counter(status for _, status, _ in found), used / took
+
+
+def limits(pool, options):
+    keys = Keys(FREE)
+    part = options.rate / 10
+    mean = [keys.device_ms(FREE), paced(keys.daemon.address, FREE, 100, time.monotonic(), time.monotonic() + 2), keys.device_ms(FREE)]
+    cases = {"requests_per_s": part, "bytes_per_s": part * len(pnm(320, 240)), "pixels_per_s": part * PIXELS,
+             "device_ms_per_s": max(part * (mean[2] - mean[0]) / len(mean[1]), 1)}
+    good = True
+    for name, quota in cases.items():
+        key = greedy(**{name: int(quota)})
+        keys.change(key)
+        statuses, device_ms = press(pool, keys, key, options)
+        unit = {"requests_per_s": 1, "bytes_per_s": len(pnm(320, 240)), "pixels_per_s": PIXELS}.get(name)
+        got = 100 * (statuses[200] * unit / options.seconds if unit else device_ms) / int(quota)
+        good = good and 98 <= got <= 102
+        print(f"limits     {name} {int(quota)}: {got:.2f} % of it (goal 98 to 102), of {sum(statuses.values()) / options.seconds:.0f} requests a "
+              f"second; {dict(statuses)}", flush=True)
+    keys.daemon.stop()
+    return good
+
+
+def others(pool, options):
+    key, p99 = greedy(requests_per_s=int(options.rate / 10)), []
+    for processes in (0, options.processes):
+        keys, begin = Keys(key, MODEST), time.monotonic() + 0.5
+        end = begin + WARM_S + options.seconds
+        loads = [(keys.daemon.address, key, options.rate / options.processes, begin, end)] * processes
+        found = pool.starmap_async(paced, [(keys.daemon.address, MODEST, 50, begin, end), *loads]).get()[0]
+        times = sorted(ms for _, status, ms in found[WARM_S * 50:] if status == 200)
+        p99.append(times[int(len(times) * 0.99)])
+        print(f"others     {'beside' if processes else 'alone'}: {len(times)} of {len(found[WARM_S * 50:])} answered, p50 {statistics.median(times):.2f} ms, "
+              f"p99 {p99[-1]:.2f} ms", flush=True)
+        keys.daemon.stop()
+    print(f"others     p99 beside such a key: {p99[1] / p99[0]:.2f} times alone (goal 1.2)", flush=True)
+
+
+def steady(address, target, header, end):
+    pipeline, body, count = Pipeline(address), pnm(320, 240), 0
+    while time.monotonic() < end:
+        assert pipeline.send([target], body, header) == [200]
+        count += 1
+    return count
+
+
+def keys_cost(pool, options):
+    keys, plain = Keys(FREE), Daemon()
+    cases = {"without keys": (plain, PATH, ""), "bearer": (keys.daemon, PATH, bearer(FREE)),
+             "signature": (keys.daemon, FREE.sign("/resize", width=160, seconds=36000), "")}
+    rates = collections.defaultdict(list)
+    for _ in range(ROUNDS):
+        for name, (daemon, target, header) in cases.items():
+            seconds, begin = options.seconds / ROUNDS, time.monotonic()
+            counts = pool.starmap(steady, [(daemon.address, target, header, begin + seconds)] * options.processes)
+            rates[name].append(sum(counts) / (time.monotonic() - begin))
+    first = statistics.median(rates["without keys"])
+    for name, found in rates.items():
+        print(f"keys       {name}: {statistics.median(found):.0f} requests a second, {100 * statistics.median(found) / first:.1f} % (goal 95)", flush=True)
+    plain.stop()
+    keys.daemon.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--processes", type=int, default=4)
+    parser.add_argument("--rate", type=int, default=500)
+    parser.add_argument("--only", default="limits,others,keys")
+    options = parser.parse_args()
+    only, good = options.only.split(","), True
+    with multiprocessing.Pool(options.processes + 1) as pool:
+        if "limits" in only:
+            good = limits(pool, options)
+        if "others" in only:
+            others(pool, options)
+        if "keys" in only:
+            keys_cost(pool, options)
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()
