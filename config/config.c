@@ -79,10 +79,11 @@ static enum status set_from_json(struct config *config, const char *name, const 
     return status;
 }
 
-static enum status load_file(struct config *config, const char *path, struct failure *failure) {
+static enum status load_file(struct config *config, const char *path, enum text_file kind,
+                             struct failure *failure) {
     json_error_t error;
     size_t length;
-    char *text = text_file_read(path, false, &length, failure);
+    char *text = text_file_read(path, kind, &length, failure);
     if (!text) return failure->status;
     const size_t mark = utf8_mark(text, length);
     json_t *root = json_loadb(text + mark, length - mark, JSON_REJECT_DUPLICATES, &error);
@@ -279,7 +280,8 @@ enum status config_load(struct config *config, const char *path, int *argc, char
     if (flags.file) path = flags.file;
     if (!path) path = getenv("BURIN_CONFIG");
     if (!path && search_file(found)) path = found;
-    if (status == STATUS_OK && path) status = load_file(config, path, failure);
+    if (status == STATUS_OK && path)
+        status = load_file(config, path, argc ? TEXT_FILE_ANY : TEXT_FILE_REGULAR, failure);
     if (status == STATUS_OK) status = load_environment(config, failure);
     if (status == STATUS_OK) status = load_flags(config, &flags, failure);
     if (status == STATUS_OK && config->connections_max < config->io_threads)

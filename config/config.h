@@ -112,7 +112,8 @@ struct config {
 
 /* Loads defaults, then the file, then the environment, then flags: the last wins. The file is PATH,
  * or if that is NULL the one of the search in README.md. Removes flags from ARGV, keeps the other
- * arguments in their order, and updates ARGC. */
+ * arguments in their order, and updates ARGC. ARGC NULL: the file is read again, and has to be a
+ * regular one. */
 enum status config_load(struct config *config, const char *path, int *argc, char **argv,
                         struct failure *failure);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,16 +24,17 @@ static ssize_t read_all(int fd, char *text, size_t most) {
     return got < 0 ? -1 : (ssize_t)used;
 }
 
-char *text_file_read(const char *path, bool secret, size_t *length, struct failure *failure) {
+char *text_file_read(const char *path, enum text_file kind, size_t *length,
+                     struct failure *failure) {
     struct stat facts;
     char *text = NULL;
     ssize_t got = -1;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | (kind == TEXT_FILE_ANY ? 0 : O_NONBLOCK));
     if (fd < 0 || fstat(fd, &facts) != 0)
         fail(failure, STATUS_BAD_PARAM, "unable to open %.150s: %s", path, strerror(errno));
-    else if (!S_ISREG(facts.st_mode))
+    else if (kind != TEXT_FILE_ANY && !S_ISREG(facts.st_mode))
         fail(failure, STATUS_BAD_PARAM, "%.150s is not a regular file", path);
-    else if (secret && !is_private(&facts))
+    else if (kind == TEXT_FILE_SECRET && !is_private(&facts))
         fail(failure, STATUS_BAD_PARAM,
              "%.100s has secrets, and others can read or change it (mode %03o): chmod 600 it", path,
              facts.st_mode & 0777);

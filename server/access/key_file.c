@@ -357,7 +357,7 @@ struct key_table *key_file_read(const char *path, const struct op_set *ops,
     json_error_t error;
     size_t length;
     *failure = (struct failure){ .status = STATUS_OK };
-    char *text = text_file_read(path, true, &length, failure);
+    char *text = text_file_read(path, TEXT_FILE_SECRET, &length, failure);
     if (!text) return NULL;
     struct key_table *table = calloc(1, sizeof *table);
     if (!table) {

@@ -41,7 +41,7 @@ def test_parameters_are_the_registrys():
 def test_metrics_are_the_daemons(daemon):
     """Each metric to watch is printed or, if only a GPU has it, is in its source."""
     known = set(re.findall(r"^# TYPE (\S+)", daemon.get("/metrics").body.decode(), re.M))
-    source = (ROOT / "server/api/metrics.c").read_text(encoding="utf-8")
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "server/api").glob("metrics*.c"))
     for readme in (README, ROOT / "docker/README.md"):
         named = set(re.findall(r"`(burin_\w+)", readme.read_text(encoding="utf-8")))
         assert len(named) >= 5

@@ -4,6 +4,7 @@ GET /readyz has the outcome.
 
 covers: config/config.c server/http/reload.c server/cli/command_worker.c server/process/launcher_process.c server/process/process.c"""
 import json
+import os
 import re
 import signal
 import threading
@@ -179,6 +180,21 @@ def test_configuration_and_keys_at_once(kept):
     events = [line["event"] for line in map(json.loads, kept.log_text().splitlines()) if "load" in line["event"]]
     assert events == ["reloaded", "keys_loaded", "reloaded", "reload_failed", "reload_failed", "keys_loaded", "reload_failed", "reload_failed",
                       "reloaded", "keys_loaded"]
+
+
+def test_a_pipe_is_read_at_the_start_alone(start, tmp_path):
+    """A reload does not wait for another writer."""
+    path = tmp_path / "pipe.json"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=(json.dumps({"cors_origins": SHOP}),))
+    writer.start()
+    daemon = start("--config", str(path))
+    writer.join()
+    assert allowed(daemon, SHOP) == SHOP
+    before = outcome(daemon)
+    daemon.process.send_signal(signal.SIGHUP)
+    assert wait_until(lambda: outcome(daemon)["at"] != before["at"])
+    assert outcome(daemon)["errors"] == ["pipe.json is not a regular file"] and allowed(daemon, SHOP) == SHOP
 
 
 def test_requests_go_on(configured):
