@@ -15,6 +15,8 @@ pytestmark = needs("resize")
 SHOP, OTHER, LISTED = "https://shop.example", "https://other.example", "https://listed.example"
 PICTURE = pnm(noise(40, 30))
 WEB, INFO, OLD, STRANGER = Key("web", 71), Key("info", 72, may=["info"]), Key("old", 73, not_after="2020-01-01T00:00:00Z"), Key("stranger", 74)
+NOBODY = Key("nobody", 75)
+NOBODY.secret = bytes(32)  # with which the daemon checks what an unknown key has signed
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,7 @@ def test_only_a_right_signature_opens(kept):
     wrong = [good[:-1] + ("A" if good[-1] != "A" else "E"), good.replace("width=20", "width=21"), good.replace("/resize", "/histeq"),
              good.replace("key=web", "key=info"), good.replace("key=web", "key=none"), good + f"&origin={SHOP}", good.replace("&signature=", "&sig="),
              f"{path}?{'&'.join(part for part in query.split('&') if not part.startswith('signature='))}", f"/resize?width=20&origin={SHOP}",
-             STRANGER.sign("/resize", width=20, origin=SHOP), WEB.sign("/resize", width=20)]
+             STRANGER.sign("/resize", width=20, origin=SHOP), NOBODY.sign("/resize", width=20, origin=SHOP), WEB.sign("/resize", width=20)]
     for address in wrong:
         check_nothing(kept.post(address, PICTURE, {"Origin": SHOP}).headers)
         asked = preflight(kept, address)
