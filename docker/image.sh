@@ -50,5 +50,5 @@ gpus="--gpus all "
 cat <<EOF
 burin:$tag is built, and burin:$latest means it. To run it:
 
-  $run run ${gpus}-p 127.0.0.1:8080:8080 --read-only --cap-drop=ALL --security-opt=no-new-privileges burin:$tag
+  $run run ${gpus}-p 127.0.0.1:8080:8080 -e BURIN_INSECURE=true --read-only --cap-drop=ALL --security-opt=no-new-privileges burin:$tag
 EOF

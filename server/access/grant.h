@@ -21,15 +21,16 @@
 enum { ONCE_BYTES = 16, ONCE_SECONDS_MAX = 86400 };
 
 struct grant {
-    char key[KEY_ID_MAX];            /* which was proved; "": none */
-    long share;                      /* the key's */
-    struct quota_use use;            /* of the key's group */
-    bool is_signed;                  /* by an address */
-    bool preset;                     /* parameters are the preset's */
-    const char *free;                /* NULL: nothing */
-    const char *parts;               /* of the form that may be files; NULL: the image */
-    const char *in_types;            /* of each image; NULL: every type */
-    const char *digest;              /* of the image, in base64url; NULL: any image */
+    char key[KEY_ID_MAX]; /* which was proved; "": none */
+    long share;           /* the key's */
+    struct quota_use use; /* of the key's group */
+    bool is_signed;       /* by an address */
+    bool preset;          /* parameters are the preset's */
+    const char *free;     /* NULL: nothing */
+    const char *parts;    /* of the form that may be files; NULL: the image */
+    const char *in_types; /* of each image; NULL: every type */
+    const char *digest;   /* of the image, in base64url; NULL: any image */
+    const char *origin;   /* the page that a signature is for, once that is right; NULL: none */
     long body_bytes_max, pixels_max; /* 0: the configuration's */
     bool is_once;                    /* the address serves one request */
     uint8_t once[ONCE_BYTES];        /* which one: a digest */

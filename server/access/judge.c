@@ -105,6 +105,7 @@ static enum status judge_signature(const struct key_table *table, struct hasher 
     const bool same =
         strlen(signature) == SIGNATURE_LENGTH && hasher_is_same(signature, right, SIGNATURE_LENGTH);
     if (!known) return no_key(failure);
+    if (same) grant->origin = find(asking, "origin");
     if (has_time && grant->expires <= asking->now)
         return fail(failure, STATUS_EXPIRED, "the address has expired; ask for another one");
     if (!has_time || !same) return not_signed(failure);

@@ -53,6 +53,20 @@ enum status access_check(struct exchange *exchange, struct failure *failure) {
                  failure);
 }
 
+void access_note_page(struct exchange *exchange, const char *method) {
+    struct argument arguments[ARGUMENTS_MAX];
+    struct grant grant = { .origin = NULL };
+    struct failure ignored;
+    struct asking asking = { .method = method,
+                             .path = exchange->path,
+                             .what = "",
+                             .arguments = arguments,
+                             .now = time(NULL) };
+    MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, add_argument, &asking);
+    judge(exchange->keys, exchange->listener->hasher, &asking, &grant, &ignored);
+    exchange->request.grant.origin = grant.origin;
+}
+
 bool access_takes(const struct exchange *exchange, const char *name, const char *value,
                   enum status *status, struct failure *failure) {
     const struct grant *grant = &exchange->request.grant;

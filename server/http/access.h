@@ -18,6 +18,9 @@
 /* Fills the grant of the exchange's request. */
 enum status access_check(struct exchange *exchange, struct failure *failure);
 
+/* Sets the grant's origin, as of the request for whose METHOD a preflight asks. */
+void access_note_page(struct exchange *exchange, const char *method);
+
 /* Whether an argument of the query sets a parameter; *STATUS: it may not. */
 bool access_takes(const struct exchange *exchange, const char *name, const char *value,
                   enum status *status, struct failure *failure);

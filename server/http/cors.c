@@ -2,6 +2,7 @@
 #include "server/http/cors.h"
 
 #include "config/origins.h"
+#include "server/http/access.h"
 #include "server/http/front.h"
 
 #include <string.h>
@@ -12,14 +13,10 @@ static const char exposed[] =
     "WWW-Authenticate, X-Burin-Device, X-Burin-Timing, X-Origin-Height, X-Origin-Width, "
     "X-Request-ID, X-Result-Height, X-Result-Width, traceparent, tracestate";
 
-/* The asterisk means all but Authorization; old browsers take it for a name. */
+/* The asterisk does not mean Authorization, and old browsers take it for a name. */
 static const char allowed_headers[] =
-    "Accept, Cache-Control, Content-Type, If-None-Match, X-Request-ID, X-Requested-With, "
-    "traceparent, tracestate, *";
-
-static bool is_on(const struct exchange *exchange) {
-    return front_origins(exchange->front)[0] && !exchange->listener->admin;
-}
+    "Accept, Authorization, Cache-Control, Content-Type, If-None-Match, X-Request-ID, "
+    "X-Requested-With, traceparent, tracestate, *";
 
 static const char *origin_of(const struct exchange *exchange) {
     return connection_only_header(exchange->library, MHD_HTTP_HEADER_ORIGIN);
@@ -46,9 +43,18 @@ int cors_fields_for(const char *list, const char *origin,
     return count;
 }
 
+/* Those that the key `cors_origins` names, or the only one that a signed address is for. */
+static const char *list_of(const struct exchange *exchange) {
+    const char *list = front_origins(exchange->front), *page = exchange->request.grant.origin;
+    const char *origin = origin_of(exchange);
+    const bool is_page = page && origin && strcmp(page, origin) == 0 &&
+                         strlen(page) < CONFIG_ORIGINS_MAX && !allowed_origin(list, origin);
+    return is_page ? page : list;
+}
+
 int cors_fields(const struct exchange *exchange, struct cors_field fields[CORS_FIELDS_MAX]) {
-    if (!is_on(exchange)) return 0;
-    return cors_fields_for(front_origins(exchange->front), origin_of(exchange), fields);
+    if (exchange->listener->admin) return 0;
+    return cors_fields_for(list_of(exchange), origin_of(exchange), fields);
 }
 
 /* ---- preflights */
@@ -58,7 +64,7 @@ static enum status answer_preflight(struct exchange *exchange, struct reply *rep
     (void)failure;
     reply->http_status = MHD_HTTP_NO_CONTENT;
     reply->response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-    if (!reply->response || !allowed_origin(front_origins(exchange->front), origin_of(exchange)))
+    if (!reply->response || !allowed_origin(list_of(exchange), origin_of(exchange)))
         return STATUS_OK;
     static const struct cors_field fields[] = {
         { "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT" },
@@ -72,9 +78,11 @@ static enum status answer_preflight(struct exchange *exchange, struct reply *rep
 
 static const struct route preflight_route = { .path = "*", .answer = answer_preflight };
 
-const struct route *cors_preflight(const struct exchange *exchange) {
-    const bool asks = is_on(exchange) && strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0 &&
-                      connection_header(exchange->library, MHD_HTTP_HEADER_ORIGIN) &&
-                      connection_header(exchange->library, "Access-Control-Request-Method");
-    return asks ? &preflight_route : NULL;
+const struct route *cors_preflight(struct exchange *exchange) {
+    const char *method = connection_header(exchange->library, "Access-Control-Request-Method");
+    if (exchange->listener->admin || strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) != 0 ||
+        !method || !connection_header(exchange->library, MHD_HTTP_HEADER_ORIGIN))
+        return NULL;
+    if (exchange->keys) access_note_page(exchange, method);
+    return list_of(exchange)[0] ? &preflight_route : NULL;
 }

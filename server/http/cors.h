@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cors.h - which pages of other web sites may call the daemon and read its answers, by the key
- * `cors_origins`.
+/* cors.h - which pages of other web sites may call the daemon and read its answers: those of the
+ * key `cors_origins`, and the page that a signed address is for.
  *
  * A browser lets a page read another site's answer only if the answer allows it. Credentials are
- * never allowed: Burin has none. Answers on `admin_listen` allow no page.
+ * never allowed: Burin reads no cookies. Answers on `admin_listen` allow no page.
  *
  * Used by:  request_flow.c (preflights, and every answer through the library), problem.c and
  *           overload.c (answers straight to the socket).
@@ -24,8 +24,8 @@ struct cors_field {
     const char *name, *value;
 };
 
-/* The fields of every answer to the exchange. Returns how many of FIELDS are filled; 0 if the key
- * is empty. */
+/* The fields of every answer to the exchange. Returns how many of FIELDS are filled; 0 if no page
+ * may read any answer. */
 int cors_fields(const struct exchange *exchange, struct cors_field fields[CORS_FIELDS_MAX]);
 
 /* The same for a request that is not an exchange yet: LIST is the key's value, ORIGIN the value of
@@ -36,6 +36,6 @@ int cors_fields_for(const char *list, const char *origin,
 /* The route for a preflight, in which a browser asks whether it may send a page's request. It
  * answers on every path, so that the request itself gets the error. NULL: the exchange is not a
  * preflight. */
-const struct route *cors_preflight(const struct exchange *exchange);
+const struct route *cors_preflight(struct exchange *exchange);
 
 #endif

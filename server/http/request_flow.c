@@ -189,10 +189,9 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
 static enum status find_route(struct exchange *exchange, const char *path,
                               struct failure *failure) {
     exchange->path = path;
-    exchange->route = cors_preflight(exchange);
-    if (exchange->route) return STATUS_OK;
     exchange->keys = key_tables_hold(&exchange->front->keys);
-    const enum status status = find_work(exchange, path, failure);
+    exchange->route = cors_preflight(exchange);
+    const enum status status = exchange->route ? STATUS_OK : find_work(exchange, path, failure);
     key_table_release(exchange->keys);
     exchange->keys = NULL;
     return status;

@@ -33,4 +33,6 @@ ip link set lo up
 pivot_root . old
 cd /
 umount -l /old
+# Mounts spread, as on a machine: a process in a namespace of its own mounts the credentials.
+mount --make-rshared /
 exec env -i container=test PATH=/usr/sbin:/usr/bin /lib/systemd/systemd --system --log-target=null --show-status=no

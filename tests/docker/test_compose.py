@@ -2,7 +2,7 @@
 """docker/compose.yaml read by Compose itself, and the monitoring beside it: Prometheus' own checks of its settings,
 alerts and every query of the dashboard; each queried series is one that a daemon prints.
 
-covers: docker/compose.yaml docker/monitoring/prometheus.yaml docker/monitoring/alerts.yaml docker/monitoring/burin.json"""
+covers: docker/compose.yaml docker/compose.keys.yaml docker/compose.tls.yaml docker/monitoring/prometheus.yaml docker/monitoring/alerts.yaml docker/monitoring/burin.json"""
 import glob
 import json
 import os
@@ -35,10 +35,14 @@ def compose(*arguments):
         command = ["docker-compose"]
     else:
         pytest.skip("no Compose here: Debian's package docker-compose has one")
-    done = subprocess.run([*command, "-f", COMPOSE, *arguments, "config"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([*command, "-f", COMPOSE, *arguments, "config"], capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "KEYS_FILE": "", "TLS_FOLDER": "", "BIND_ADDRESS": ""})
     assert done.returncode == 0, done.stderr
     yaml = pytest.importorskip("yaml")
-    return yaml.safe_load(done.stdout)
+    config = yaml.safe_load(done.stdout)
+    for service in config["services"].values():
+        service.get("volumes", []).sort(key=json.dumps)  # merged files are in no order
+    return config
 
 
 def profile_arguments():
@@ -54,6 +58,39 @@ def test_compose_accepts_it():
             assert service[key] == value, (name, key)
         assert service["deploy"]["resources"]["limits"]["memory"] and service["pids_limit"], name
         assert all("127.0.0.1" in json.dumps(port) for port in service.get("ports", [])), f"{name} is open to the world"
+
+
+def test_the_word_is_said_where_no_key_is_asked_for():
+    """The image does not start without; the port of probes, which asks nobody, is no port of the machine."""
+    for name, service in compose(*profile_arguments())["services"].items():
+        if name.startswith("burin"):
+            assert service["environment"]["BURIN_INSECURE"] == "true" and "BURIN_KEYS_FILE" not in service["environment"]
+            assert not any("8081" in json.dumps(port) for port in service.get("ports", [])) and "8081" in map(str, service["expose"])
+
+
+def test_keys_are_a_secret():
+    """Of every daemon, and of nothing else; where the daemon looks for it, and from the folder that README names."""
+    config = compose("-f", f"{TOP}/docker/compose.keys.yaml", *profile_arguments())
+    (name, secret), = config["secrets"].items()
+    assert secret["file"] == f"{TOP}/docker/keys.json"
+    for service, facts in config["services"].items():
+        mounted = [f"/run/secrets/{entry['source']}" for entry in facts.get("secrets", []) if not entry.get("target") or entry["target"] == name]
+        assert mounted == ([facts["environment"]["BURIN_KEYS_FILE"]] if service.startswith("burin") else []), service
+    plain = compose(*profile_arguments())["services"]
+    for service, facts in config["services"].items():  # and all else is as it was
+        facts.pop("secrets", None), facts.get("environment", {}).pop("BURIN_KEYS_FILE", None)
+        assert facts == plain[service], service
+
+
+def test_tls_is_nginx_alone():
+    plain, config = compose(*profile_arguments())["services"], compose("-f", f"{TOP}/docker/compose.tls.yaml", *profile_arguments())["services"]
+    nginx = config.pop("nginx")
+    assert config == {name: service for name, service in plain.items() if name != "nginx"}
+    assert [port for port in map(json.dumps, nginx["ports"]) if "8443" in port] and all("127.0.0.1" in json.dumps(port) for port in nginx["ports"])
+    mounted = json.dumps(nginx["volumes"])
+    with open(f"{TOP}/docker/nginx-tls.conf") as f:
+        folders = set(re.findall(r"^ssl_certificate\w* (/.*)/", f.read(), re.M))
+    assert folders == {"/etc/nginx/tls"} and "/etc/nginx/tls" in mounted and "nginx-tls.conf" in mounted and "/etc/nginx/burin/tls.conf" in mounted
 
 
 def test_gpu_is_asked_for_by_one_service():

@@ -7,6 +7,7 @@ BURIN_TEST_CUDA_IMAGE names the generations of GPUs to compile for ("90"): it ta
 covers: docker/Dockerfile docker/depends.sh"""
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -19,6 +20,7 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../http")]
 from conftest import BURIN  # noqa: E402
+from signing import Key, write_keys  # noqa: E402
 from test_install import make  # noqa: E402
 from tools import TOP  # noqa: E402
 
@@ -115,14 +117,14 @@ class Image:
 class Container:
     """The image's program, started as the image's configuration says, isolated from this machine."""
 
-    def __init__(self, image, log):
+    def __init__(self, image, log, *environment):
         config = image.config
         self.log = log
         self.begin = time.monotonic()
         with open(log, "w") as f:
             self.process = subprocess.Popen(
                 ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child", "/usr/bin/python3", f"{HERE}/contain.py",
-                 image.root, config["User"], *config["Env"], "--", *config["Entrypoint"], *config["Cmd"]],
+                 image.root, config["User"], *config["Env"], *environment, "--", *config["Entrypoint"], *config["Cmd"]],
                 stdout=f, stderr=subprocess.STDOUT)
         self.config = config
 
@@ -196,7 +198,7 @@ def check_image(image):
     config = image.config
     assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", config["User"]), "not a numeric user other than root"
     assert config["StopSignal"] == "SIGTERM"
-    assert set(config["ExposedPorts"]) == {"8080/tcp", "8081/tcp"}
+    assert set(config["ExposedPorts"]) == {"8080/tcp"}
     environment = dict(line.split("=", 1) for line in config["Env"])
     assert environment["NVIDIA_VISIBLE_DEVICES"] == "all"
     assert environment["NVIDIA_DRIVER_CAPABILITIES"] == "compute,utility"
@@ -210,7 +212,7 @@ def check_image(image):
 
 def check_life(image, log):
     """The container becomes ready, works, reports its health, and stops on SIGTERM."""
-    container = Container(image, log)
+    container = Container(image, log, "BURIN_INSECURE=true")
     ready_s = container.wait_ready()
     try:
         with open(f"/proc/{container.pid}/status") as f:
@@ -238,6 +240,38 @@ def test_cpu_image(cpu_image):
 
 def test_cpu_image_runs(cpu_image, tmp_path):
     check_life(cpu_image, tmp_path / "log")
+
+
+def test_without_a_word_it_does_not_start(cpu_image, tmp_path):
+    """Nobody would be asked for a key; the message has the two words."""
+    container = Container(cpu_image, tmp_path / "log")
+    assert container.process.wait(60) == 2
+    log = (tmp_path / "log").read_text()
+    assert "0.0.0.0:8080 can be reached" in log and "BURIN_KEYS_FILE" in log and "BURIN_INSECURE=true" in log, log
+    # The one for probes stays inside, or wants the word as well.
+    container = Container(cpu_image, tmp_path / "log", "BURIN_KEYS_FILE=/keys.json", "BURIN_ADMIN_LISTEN=0.0.0.0:8081")
+    assert container.process.wait(60) == 2
+
+
+def test_with_keys_it_starts(cpu_image, tmp_path):
+    """As a secret of Docker or Kubernetes lies there: root's, and readable for the group."""
+    path, user = f"{cpu_image.root}/keys.json", int(cpu_image.config["User"].split(":")[0])
+    shop = Key("shop", 1)
+    try:
+        write_keys(pathlib.Path(path), shop)
+        os.chown(path, 0, user)
+        os.chmod(path, 0o440)
+        container = Container(cpu_image, tmp_path / "log", "BURIN_KEYS_FILE=/keys.json")
+        container.wait_ready()
+        try:
+            for header, status in (("X-None: 1", b"401"), (f"Authorization: Bearer {shop.token}", b"200")):
+                answer = container.inside("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", header, "-F", f"image=@{PHOTO}",
+                                          "http://127.0.0.1:8080/histeq")
+                assert answer.stdout == status, answer
+        finally:
+            assert container.stop()[1] == 0
+    finally:
+        os.remove(path)
 
 
 def test_health_reports_a_missing_daemon(cpu_image):

@@ -2,7 +2,7 @@
 """docker/nginx.conf in front of two daemons: what clients see when a daemon is killed, when one is drained, and when both are
 full. Only addresses, folders and the time for which a killed daemon is left out are changed.
 
-covers: docker/nginx.conf"""
+covers: docker/nginx.conf (with TLS: test_tls.py)"""
 import collections
 import http.client
 import json
@@ -36,17 +36,21 @@ def free_port():
 
 
 class Nginx:
-    def __init__(self, folder, ports, out_s=10):
+    def __init__(self, folder, ports, out_s=10, more=""):
+        """MORE: a file of settings beside nginx.conf."""
         self.port, self.log, self.errors = free_port(), folder / "access", folder / "errors"
         with open(f"{TOP}/docker/nginx.conf") as f:
             text = f.read()
         for old, new in [(r"burin-(\d):8080", lambda m: f"127.0.0.1:{ports[int(m[1]) - 1]}"),
-                         (r"listen 8080", f"listen 127.0.0.1:{self.port}"), (r"/tmp/", f"{folder}/"),
+                         (r"listen 8080", f"listen 127.0.0.1:{self.port}"), (r"/tmp/", f"{folder}/"), (r"/etc/nginx/", f"{folder}/"),
                          (r"/dev/stdout", str(self.log)), (r"fail_timeout=10s", f"fail_timeout={out_s}s"),
                          (r"error_log stderr", f"error_log {self.errors}")]:
             text, changed = re.subn(old, new, text)
             assert changed, f"nginx.conf has no {old} any more"
         (folder / "nginx.conf").write_text(text)
+        (folder / "burin").mkdir()
+        if more:
+            (folder / "burin/more.conf").write_text(more)
         os.chmod(folder, 0o755)  # its workers have a different user
         self.process = subprocess.Popen([find_tool("nginx", "nginx"), "-p", str(folder), "-c", str(folder / "nginx.conf"),
                                          "-e", str(self.errors), "-g", f"daemon off; {'user root;' if os.geteuid() == 0 else ''}"])

@@ -13,6 +13,7 @@ import pytest
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../http")]
 from conftest import BURIN  # noqa: E402
+from signing import Key  # noqa: E402
 from tools import TOP  # noqa: E402
 
 UNITS = ["burin.service", "burin.socket", "burin-admin.socket"]
@@ -64,9 +65,20 @@ def test_what_is_installed(tree):
 def test_they_are_sound(tree):
     """Beside this machine's own units, as some refer to them; complaints about those do not count."""
     folder, _ = tree
+    extended = f"{folder}/usr/lib/systemd/system/burin.service.d"
+    os.makedirs(extended, exist_ok=True)
+    try:
+        shutil.copy(f"{TOP}/docker/systemd/keys.conf", extended)  # it is not installed: a unit with it needs the file of keys
+        verify(folder)
+    finally:
+        os.remove(f"{extended}/keys.conf")
+    verify(folder)
+
+
+def verify(folder):
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", *UNITS], capture_output=True, text=True, timeout=120,
                           env={**os.environ, "SYSTEMD_UNIT_PATH": f"{folder}/usr/lib/systemd/system:"})
-    complaints = [line for line in done.stderr.splitlines() if "burin" in line or "gpu.conf" in line]
+    complaints = [line for line in done.stderr.splitlines() if "burin" in line or ".conf" in line]
     assert done.returncode == 0 and not complaints, done.stderr
 
 
@@ -108,7 +120,7 @@ def test_compiled_operators_are_kept():
 
 # ---- run by systemd itself
 
-PROBE = """
+BEGIN = """
 import json, os, signal, subprocess, threading, time, urllib.request
 URL, PHOTO, seen = "http://127.0.0.1:8080", open("/shared/photo", "rb").read(), {}
 
@@ -126,7 +138,17 @@ def wait_for(condition):
     end = time.monotonic() + 60
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
-
+"""
+END = """
+try:
+    probe()
+except Exception as error:
+    seen["error"] = repr(error)
+with open("/shared/seen", "w") as f:
+    json.dump(seen, f)
+subprocess.run(["systemctl", "exit"])
+"""
+PROBE = BEGIN + """
 def probe():
     seen["state"], seen["says"] = show("ActiveState"), show("StatusText")
     with open(f"/proc/{pid()}/status") as f:
@@ -174,15 +196,29 @@ def probe():
     seen["after a hang"], seen["restarts"] = get(URL + "/livez")[0], show("NRestarts")
     subprocess.run(["systemctl", "stop", "burin.socket", "burin-admin.socket", "burin.service"])
     seen["result"] = [show("Result"), show("ExecMainStatus")]
+""" + END
+# The file is changed as `burin keys` does it: another one is put in its place.
+PROBE_OF_KEYS = BEGIN + """
+def status(token):
+    request = urllib.request.Request(URL + "/histeq", PHOTO, {"Authorization": "Bearer " + token})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
 
-try:
-    probe()
-except Exception as error:
-    seen["error"] = repr(error)
-with open("/shared/seen", "w") as f:
-    json.dump(seen, f)
-subprocess.run(["systemctl", "exit"])
-"""
+def probe():
+    first, second = open("/shared/tokens").read().split()
+    at = "/run/credentials/burin.service/keys"
+    seen["state"], seen["first"] = show("ActiveState"), [status(first), status(second)]
+    seen["environment"] = [line for line in open(f"/proc/{pid()}/environ").read().split("\\0") if line.startswith("BURIN_KEYS_FILE=")]
+    seen["mode"], seen["owner"] = os.stat(at).st_mode & 0o777, os.stat(at).st_uid
+    user = int(open(f"/proc/{pid()}/status").read().split("Uid:")[1].split()[0])
+    seen["others"] = subprocess.run(["setpriv", f"--reuid={user + 1}", "--regid=65534", "--clear-groups", "cat", at], capture_output=True).returncode
+    os.rename("/etc/burin/next.json", "/etc/burin/keys.json")
+    subprocess.run(["systemctl", "restart", "burin.service"], check=True)
+    seen["second"] = [status(first), status(second)]
+""" + END
 TARGET = """[Unit]
 DefaultDependencies=no
 Wants=burin.service probe.service
@@ -228,10 +264,9 @@ def own_group():
         os.rmdir(folder)
 
 
-def test_they_run_under_systemd(tree, own_group, tmp_path):
-    """With all their restrictions, those for GPUs too, though this machine needs none; and no client notices a daemon that is
-    restarted, killed or stands still."""
-    folder, _ = tree
+def boot(folder, group, tmp_path, probe, settings, **files):
+    """Boots systemd with the units of FOLDER, of which one is extended by SETTINGS, and with FILES in /etc/burin. Returns what the
+    PROBE has seen there, and the daemon's log."""
     shutil.copytree(folder / "usr/lib/systemd/system", tmp_path / "units")
     shutil.copytree(folder / "etc", tmp_path / "etc")
     shutil.copy(folder / "usr/bin/burin", tmp_path / "program")
@@ -241,14 +276,17 @@ def test_they_run_under_systemd(tree, own_group, tmp_path):
     (units / "burin.service").write_text(service)
     (tmp_path / "etc/burin/operators").mkdir(mode=0o755)
     (tmp_path / "etc/burin/operators/white.c").write_text(OPERATOR)
+    for name, text in files.items():
+        (tmp_path / f"etc/burin/{name}.json").touch(0o600)
+        (tmp_path / f"etc/burin/{name}.json").write_text(text)
     (units / "burin.service.d").mkdir(exist_ok=True)
-    (units / "burin.service.d/test.conf").write_text(SHORTER)
+    (units / "burin.service.d/test.conf").write_text(settings)
     (units / "default.target").write_text(TARGET)
     (units / "probe.service").write_text(PROBE_SERVICE)
-    (tmp_path / "probe.py").write_text(PROBE)
+    (tmp_path / "probe.py").write_text(probe)
     for path in tmp_path, tmp_path.parent, tmp_path.parent.parent:
         os.chmod(path, 0o755)  # the daemon runs as a user without a name
-    done = subprocess.run(["sh", "-c", f'echo $$ >{own_group}/cgroup.procs && exec timeout -s KILL 200 unshare --mount --pid'
+    done = subprocess.run(["sh", "-c", f'echo $$ >{group}/cgroup.procs && exec timeout -s KILL 200 unshare --mount --pid'
                            f' --net --cgroup --uts --ipc --fork --kill-child {HERE}/boot.sh {tmp_path}'],
                           capture_output=True, text=True, timeout=220)
     if not (tmp_path / "seen").exists():
@@ -256,6 +294,13 @@ def test_they_run_under_systemd(tree, own_group, tmp_path):
     seen = json.loads((tmp_path / "seen").read_text())
     log = (tmp_path / "log").read_text() if (tmp_path / "log").exists() else ""
     assert "error" not in seen, (seen, log)
+    return seen, log
+
+
+def test_they_run_under_systemd(tree, own_group, tmp_path):
+    """With all their restrictions, those for GPUs too, though this machine needs none; and no client notices a daemon that is
+    restarted, killed or stands still."""
+    seen, log = boot(tree[0], own_group, tmp_path, PROBE, SHORTER)
     assert seen["state"] == "active" and seen["says"] == "Serving on 127.0.0.1:8080" and seen["ready"] == 200, (seen, log)
     process = seen["process"]
     assert process["Uid"][0] == process["Uid"][1] != "0" and int(process["CapBnd"][0], 16) == 0
@@ -268,3 +313,16 @@ def test_they_run_under_systemd(tree, own_group, tmp_path):
     assert seen["after a kill"] == seen["after a hang"] == 200 and seen["restarts"] == "2", seen
     assert seen["result"] == ["success", "0"]
     print(f"{len(seen['answers'])} requests through three restarts, none lost")
+
+
+def test_keys_are_a_credential(tree, own_group, tmp_path):
+    """keys.conf: the daemon's user reads a copy of root's file, which no other user can; a restart takes the changed one."""
+    first, second = Key("first", 1), Key("second", 2)
+    (tmp_path / "tokens").write_text(f"{first.token} {second.token}")
+    seen, log = boot(tree[0], own_group, tmp_path, PROBE_OF_KEYS, source("keys.conf") + SHORTER,
+                     keys=json.dumps({"keys": [first.entry]}), next=json.dumps({"keys": [second.entry]}))
+    assert seen["state"] == "active" and seen["environment"] == ["BURIN_KEYS_FILE=/run/credentials/burin.service/keys"], (seen, log)
+    assert seen["first"] == [200, 401] and seen["second"] == [401, 200], (seen, log)
+    assert seen["mode"] & 0o007 == 0 and seen["others"] != 0, seen
+    print(f"mode {seen['mode']:o}, user {seen['owner']}")
+    assert not any(key.token in log or key.entry["secret"] in log for key in (first, second))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""README's example for web front ends works as printed, in a real browser on a page of another origin.
+"""The examples for web front ends work as printed, in a real browser on a page of another origin: server/README's with `cors_origins`,
+and README's site, whose page posts pictures with signed addresses.
 
 covers: server/http/cors.c"""
 import base64
@@ -13,10 +14,13 @@ import pytest
 
 from browser import needs_browser
 from conftest import Daemon, jpeg, smooth
+from signing import Key, write_keys
+from test_examples import Site
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
-README = pathlib.Path(__file__).parents[2] / "README.md"
+ROOT = pathlib.Path(__file__).parents[2]
+README, ROCKET = ROOT / "server/README.md", ROOT / "tests/golden/photos/rocket.jpg"
 
 
 class QuietHandler(http.server.SimpleHTTPRequestHandler):
@@ -113,3 +117,58 @@ def test_an_unlisted_origin_reads_nothing(browser, serve, shop, flags):
     browser.driver.get(shop)
     got = run(browser, example(daemon) + POST, base64.b64encode(jpeg(smooth(96, 64))).decode())
     assert got == "TypeError: Failed to fetch"
+
+
+# ---- README's site
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    site = Site(tmp_path_factory.mktemp("site"))
+    yield site
+    site.stop()
+
+
+def choose(browser, site, width, path):
+    """Chooses a picture on the page, as a visitor does; returns what the page shows: the message, or the result's width."""
+    browser.driver.get(site.origin)
+    browser.run("document.getElementById('width').value = arguments[0]", width)
+    browser.driver.find_element("id", "file").send_keys(str(path))
+    return browser.wait("message.textContent || (!result.hidden && result.naturalWidth)")
+
+
+def test_a_visitor_posts_a_picture(browser, site):
+    assert choose(browser, site, 200, ROCKET) == 200
+    got = run(browser, "const got = new Uint8Array(await (await fetch(document.getElementById('result').src)).arrayBuffer());"
+              "return btoa(String.fromCharCode(...got));")
+    with open(ROCKET, "rb") as f:
+        wanted = site.daemon.post_form(site.address(), [("width", "200", None), ("image", f.read(), "a.jpg")], {"Origin": site.origin})
+    assert wanted.status == 200 and base64.b64decode(got) == wanted.body
+
+
+def test_a_visitor_reads_why_not(browser, site, tmp_path):
+    (tmp_path / "none.jpg").write_bytes(b"this is no image")
+    assert "width" in choose(browser, site, 641, ROCKET)
+    assert choose(browser, site, 200, tmp_path / "none.jpg") == site.daemon.post_form(
+        site.address(), [("width", "200", None), ("image", b"this is no image", "none.jpg")], {"Origin": site.origin}).json["message"]
+
+
+UPLOAD = """
+const form = new FormData();
+form.append("image", new Blob([Uint8Array.from(atob(given[1]), c => c.charCodeAt(0))]));
+const answer = await fetch(given[0], { method: given[2], body: given[2] === "PUT" ? form.get("image") : form,
+                                       headers: given[2] === "PUT" ? { "Content-Type": "image/jpeg" } : {} });
+return [answer.status, (await answer.arrayBuffer()).byteLength];
+"""
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT"], ids=["without a preflight", "with one"])
+def test_the_page_alone_uses_an_address(browser, shop, serve, tmp_path, method):
+    key = Key("shop", 91)
+    daemon = serve("--keys-file", write_keys(tmp_path / "keys.json", key))
+    photo = jpeg(smooth(96, 64))
+    base = f"http://127.0.0.1:{daemon.port}"
+    browser.driver.get(shop)
+    for origin, seconds, wanted in ((shop, 300, 200), (shop, -9, 410), ("https://shop.example", 300, None), (None, 300, None)):
+        address = base + key.sign("/resize", method, seconds, width=32, origin=origin)
+        got = run(browser, UPLOAD, address, base64.b64encode(photo).decode(), method)
+        assert got == "TypeError: Failed to fetch" if wanted is None else got[0] == wanted and got[1] > 0

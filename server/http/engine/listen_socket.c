@@ -126,9 +126,9 @@ int listen_socket_open(const char *text, const char *flag, bool insecure, struct
     int fd = -1;
     if (!insecure && !is_loopback(found->ai_addr))
         fail(failure, STATUS_BAD_PARAM,
-             "%.60s can be reached from other machines, and requests are not authenticated; use "
-             "--keys-file (for --listen alone; burin keys new makes one), or put a proxy in front "
-             "and use --insecure",
+             "%.60s can be reached from other machines, and nobody is asked who they are: use "
+             "--keys-file (BURIN_KEYS_FILE; for --listen alone), or where a proxy asks --insecure "
+             "(BURIN_INSECURE=true)",
              text);
     else
         fd = bind_to(found->ai_addr, found->ai_addrlen, text, flag, failure);
