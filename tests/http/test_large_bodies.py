@@ -6,7 +6,9 @@ covers: server/request/upload.c server/http/request_flow.c server/http/engine/co
 """
 import random
 import socket
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -51,6 +53,21 @@ def test_raw_bodies_in_any_pieces(daemon):
                  *(draw.sample(range(1, len(start + BODY)), 7) for _ in range(6))):
         (status, _, body), = ask(daemon, start + BODY, cuts)
         assert status == 200 and body == SUM, cuts
+
+
+def test_requests_that_do_not_wait_for_answers(daemon):
+    """Each connection sends 24 at once; the library may read of a body before it has begun its request."""
+    def ask_many(_):
+        with daemon.socket() as client:
+            sender = threading.Thread(target=client.sendall, args=[
+                23 * (head("/brightness?shift=5", len(BODY)) + BODY) + head("/brightness?shift=5", len(BODY), "Connection: close") + BODY])
+            sender.start()
+            answers = responses(read_to_end(client))
+            sender.join()
+            return answers
+    with ThreadPoolExecutor(6) as pool:
+        for answers in pool.map(ask_many, range(6)):
+            assert [(status, body == SUM) for status, _, body in answers] == 24 * [(200, True)]
 
 
 def test_forms_in_any_pieces(daemon):

@@ -106,6 +106,8 @@ TABLE = [
      "http test_bad_input.py -k answers_made_meanwhile"),
     ("a Content-Length beyond 63 bits wraps", "engine/request_check.c",
      "facts->length > (INT64_MAX - digit) / 10", "facts->length > INT64_MAX - digit", "unit engine/request_check"),
+    ("a body is read before its request has begun", "engine/recv_filter.c",
+     "if (!filter->sink.begun(filter->sink.context, filter->framing.heads))", "if (false)", "unit engine/recv_filter"),
     ("a second Host passes", "engine/request_check.c", "++seen->hosts > 1", "++seen->hosts > 2",
      "unit engine/request_check"),
     ("the size of a chunk may have 17 digits", "engine/framing.c",

@@ -8,18 +8,21 @@
 #include <string.h>
 #include <strings.h>
 
-/* ---- large bodies, only of the request that the library's handler has begun */
+/* ---- large bodies */
 
-static void *body_buffer(void *context, int64_t number, size_t *size) {
+static bool body_begun(void *context, int64_t number) {
+    const struct connection *connection = context;
+    return number == connection->requests;
+}
+
+static void *body_buffer(void *context, size_t *size) {
     struct connection *connection = context;
-    if (number != connection->requests) return NULL;
     return connection->options->body_buffer(connection->memory, size);
 }
 
-static bool body_received(void *context, int64_t number, const void *bytes, size_t length) {
+static bool body_received(void *context, const void *bytes, size_t length) {
     struct connection *connection = context;
-    return number == connection->requests &&
-           connection->options->body_received(connection->memory, bytes, length);
+    return connection->options->body_received(connection->memory, bytes, length);
 }
 
 /* ---- life */
@@ -34,7 +37,7 @@ static struct connection *open_connection(struct MHD_Connection *library,
     connection->deadline = deadline_thread_add(options->deadlines, info->connect_fd);
     if (options->share) connection_eviction_peer(connection->deadline, connection_peer(library));
     connection->options = options;
-    const struct recv_sink sink = { body_buffer, body_received, connection };
+    const struct recv_sink sink = { body_begun, body_buffer, body_received, connection };
     connection->filter =
         recv_filter_open(info->connect_fd, options->header_bytes_max, connection->deadline, &sink);
     admission_join(options->admission, &connection->entry, info->connect_fd,

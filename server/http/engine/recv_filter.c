@@ -149,7 +149,7 @@ static ssize_t read_apart(struct recv_filter *filter, char *buffer, size_t size,
     const struct recv_sink *sink = &filter->sink;
     const uint64_t left = framing_apart(&filter->framing);
     size_t wanted = left < APART_READ_MAX ? (size_t)left : APART_READ_MAX;
-    void *body = sink->buffer(sink->context, filter->framing.heads, &wanted);
+    void *body = sink->buffer(sink->context, &wanted);
     if (!body && wanted > size) wanted = size;
     const bool both = body && wanted == left;
     struct iovec pieces[2] = { { body ? body : buffer, wanted }, { buffer, size } };
@@ -159,7 +159,7 @@ static ssize_t read_apart(struct recv_filter *filter, char *buffer, size_t size,
     *full = (size_t)got == wanted + (both ? size : 0);
     const size_t taken = (size_t)got < wanted ? (size_t)got : wanted;
     framing_take(&filter->framing, taken);
-    if (!sink->received(sink->context, filter->framing.heads, pieces[0].iov_base, taken))
+    if (!sink->received(sink->context, pieces[0].iov_base, taken))
         filter->broken = true;
     else
         pass(filter, buffer, (size_t)got - taken, passed);
@@ -214,6 +214,10 @@ static ssize_t read_filtered(struct recv_filter *filter, char *buffer, size_t si
             got = read_after_held(filter, size - done, flags, &full);
         } else if (framing_apart(&filter->framing)) {
             assert(done == 0); /* allow_apart */
+            if (!filter->sink.begun(filter->sink.context, filter->framing.heads)) {
+                errno = EINTR; /* the head is in the library's buffer, which it parses next */
+                return -1;
+            }
             apart = true;
             got = read_apart(filter, buffer, size, flags, &full, &passed);
         } else {

@@ -25,14 +25,17 @@
 
 /* Receives large bodies straight from the socket, rather than through the library 16 KiB at a time.
  * Of a body of at least APART_MIN bytes the library gets only the bytes that came with the head and
- * the last one, and passes these to its handler as usual. Both functions are called while the
- * library reads, for the body of the connection's request NUMBER. */
+ * the last one, and passes these to its handler as usual. The functions are called while the
+ * library reads. */
 struct recv_sink {
+    /* Whether the library's handler has begun the connection's request NUMBER. A client that does
+     * not wait for answers may be ahead of it: the body then waits. */
+    bool (*begun)(void *context, int64_t number);
     /* Returns where to store the next *SIZE bytes or fewer; may lower *SIZE. NULL: nowhere now. */
-    void *(*buffer)(void *context, int64_t number, size_t *size);
+    void *(*buffer)(void *context, size_t *size);
     /* LENGTH bytes of the body have come, into that buffer or, without one, to BYTES. False: end
      * the connection. */
-    bool (*received)(void *context, int64_t number, const void *bytes, size_t length);
+    bool (*received)(void *context, const void *bytes, size_t length);
     void *context;
 };
 
