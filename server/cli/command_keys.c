@@ -100,11 +100,21 @@ static json_t *load(const char *path, struct failure *failure) {
     return root;
 }
 
+/* A file that is there keeps its owner and mode, and a link its file: the daemon may read it by its
+ * group. */
 static int write_file(const char *path, const json_t *root, struct failure *failure) {
-    char beside[PATH_MAX];
+    char beside[PATH_MAX], real[PATH_MAX];
+    struct stat facts;
+    if (realpath(path, real)) path = real;
     snprintf(beside, sizeof beside, "%.4000s.new", path);
     unlink(beside);
-    const int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    const bool is_there = stat(path, &facts) == 0;
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 && is_there &&
+        (fchown(fd, facts.st_uid, facts.st_gid) != 0 || fchmod(fd, facts.st_mode & 07777) != 0)) {
+        close(fd);
+        fd = -1;
+    }
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     bool good = file && json_dumpf(root, file, JSON_INDENT(2)) == 0 && fputc('\n', file) >= 0;
     if (file && fclose(file) != 0) good = false;

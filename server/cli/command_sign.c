@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { VALUE_MAX = 64, EXPIRES_DEFAULT = 300, EXPIRES_MAX = 10 * 366 * 86400 };
+enum { VALUE_MAX = 64, EXPIRES_MAX = 10 * 366 * 86400 };
 
 /* The options that become arguments as they are. */
 static const struct {

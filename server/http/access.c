@@ -89,7 +89,7 @@ static enum status take_once(struct exchange *exchange, struct failure *failure)
     }
 }
 
-static void give_back_once(struct exchange *exchange) {
+void access_give_back(struct exchange *exchange) {
     struct grant *grant = &exchange->request.grant;
     if (grant->once_taken) once_give_back(exchange->front->once, grant->once);
     grant->once_taken = false;
@@ -102,7 +102,7 @@ enum status access_enter(struct exchange *exchange, struct failure *failure) {
     if (take_once(exchange, failure)) return failure->status;
     const int64_t bytes = exchange->facts.chunked ? 0 : exchange->facts.length;
     if (quota_enter(use, bytes, clock_ns())) return STATUS_OK;
-    give_back_once(exchange);
+    access_give_back(exchange);
     exchange->http_status = MHD_HTTP_TOO_MANY_REQUESTS;
     metrics_quota_refused(exchange->front->service.metrics, grant->key, use->over);
     return fail(failure, STATUS_BUSY, "the key %s has reached its limit %s; try again in %d s",
@@ -134,6 +134,5 @@ void access_leave(struct exchange *exchange) {
     struct grant *grant = &exchange->request.grant;
     access_returned(exchange);
     quota_charge(&grant->use, QUOTA_BYTES, (double)exchange->request.upload.bytes, clock_ns());
-    if (exchange->http_status == MHD_HTTP_SERVICE_UNAVAILABLE) give_back_once(exchange);
     grant_release(grant);
 }

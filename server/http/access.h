@@ -38,8 +38,10 @@ static inline void access_spend(struct exchange *exchange) {
 void access_submitted(struct exchange *exchange);
 void access_returned(struct exchange *exchange);
 
-/* The exchange is answered. A request that was refused for lack of room before work began may come
- * again. */
+/* The address may be used again: the request was refused for lack of room before work began. */
+void access_give_back(struct exchange *exchange);
+
+/* The exchange has ended. */
 void access_leave(struct exchange *exchange);
 
 #endif

@@ -34,7 +34,7 @@ struct exchange {
     const struct front_listener *listener;
     struct connection *connection;
     struct MHD_Connection *library; /* libmicrohttpd's handle for this connection */
-    struct key_table *keys;         /* while its head is read, if a key is asked for; else NULL */
+    struct key_table *keys;         /* in force when its head came; NULL: no key is asked for */
     const struct route *route;      /* NULL: none; http_status is set */
     enum exchange_state state;
     const char *method, *path; /* the library's; path: without the query, unescaped */

@@ -71,6 +71,7 @@ bool front_reload(struct front *front, const struct user_operators_watch *watch,
 /* Reads keys_file again and puts it in force as a whole. If it fails (false, with a sentence), the
  * present keys stay. */
 bool front_reload_keys(struct front *front, struct failure *failure);
+
 /* Pages of these origins may call from now on. False: no memory, and all is as before. */
 bool front_set_origins(struct front *front, const char *list);
 

@@ -14,6 +14,7 @@
 #include "server/http/problem.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
+#include "server/log/log.h"
 #include "server/request/capacity.h"
 
 #include <stddef.h>
@@ -27,9 +28,11 @@ enum { DROP_MAX = 1 << 20, LINGER_MS = 2000 };
 /* ---- answers, at any step */
 
 /* Notes the first failure of the request; later ones are its consequences. Frees its slot, bytes
- * and operators at once, however long the client sends the rest of the body. */
+ * and operators at once, however long the client sends the rest of the body. An address that
+ * serves once may come again after a 503. */
 static void refuse(struct exchange *exchange, const struct failure *failure) {
     if (!exchange->failure.status) exchange->failure = *failure;
+    if (problem_http_status(exchange) == MHD_HTTP_SERVICE_UNAVAILABLE) access_give_back(exchange);
     access_log_note(exchange);
     upload_release(&exchange->request);
     deadline_hold(exchange->connection->deadline, 0);
@@ -189,12 +192,9 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
 static enum status find_route(struct exchange *exchange, const char *path,
                               struct failure *failure) {
     exchange->path = path;
-    exchange->keys = key_tables_hold(&exchange->front->keys);
+    if (exchange->front->once) exchange->keys = key_tables_hold(&exchange->front->keys);
     exchange->route = cors_preflight(exchange);
-    const enum status status = exchange->route ? STATUS_OK : find_work(exchange, path, failure);
-    key_table_release(exchange->keys);
-    exchange->keys = NULL;
-    return status;
+    return exchange->route ? STATUS_OK : find_work(exchange, path, failure);
 }
 
 /* The body has not come yet. An answer queued now would end the connection, unless there is no
@@ -371,11 +371,13 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
     const bool answered = exchange->state == EXCHANGE_LINGERING; /* the rest does not matter */
     if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK && !answered) exchange->http_status = 499;
     if (exchange->route && exchange->route->begin)
-        metrics_request(front->service.metrics, &exchange->request.trace, exchange->request.label,
-                        exchange->http_status, total_ms,
+        metrics_request(front->service.metrics,
+                        log_wants(LOG_INFO) ? &exchange->request.trace : NULL,
+                        exchange->request.label, exchange->http_status, total_ms,
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     access_log_write(exchange, total_ms);
     access_leave(exchange);
+    key_table_release(exchange->keys);
     if (exchange->request.grant.key[0])
         metrics_request_of_key(front->service.metrics, exchange->request.grant.key,
                                exchange->http_status, exchange->device_ms, exchange->pixels);

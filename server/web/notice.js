@@ -70,7 +70,7 @@ const titles = {
     deadline: 'Too slow',
     no_key: 'A key is needed',
     forbidden: 'This key may not do this',
-    quota: 'This key has done enough for now',
+    over_quota: 'This key has done enough for now',
 };
 
 const advice = {

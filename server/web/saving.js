@@ -1,12 +1,13 @@
 // The panel of Save. It shows the file as it will be: its size, the picture in the viewer, or why
 // it cannot be made. Download hands out these very bytes, and Copy the picture as a PNG.
+import { keyWanted } from './access_key.js';
 import { outputName } from './commands.js';
 import { gone } from './connection.js';
 import { byId, byteCount, element, whole } from './element.js';
 import { choice, describe, encodingFor, formatOf } from './encoding.js';
 import { saveBlob } from './files.js';
 import { sizesOf } from './geometry.js';
-import { sentenceOf, titleOf } from './notice.js';
+import { sentenceOf, showNotice, titleOf } from './notice.js';
 import { mark, page, say, state } from './page.js';
 import { openPicture } from './picture.js';
 import { filesOf, planText } from './plan.js';
@@ -185,6 +186,7 @@ async function refresh() {
         byId('saving-share').textContent = '';
         stopLooking();
         if (error instanceof Gone) gone();
+        if (error.status === 401) showNotice(keyWanted());
         showProblem(error, now);
         return;
     }

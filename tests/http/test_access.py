@@ -9,6 +9,7 @@ import re
 import signal
 import subprocess
 
+import numpy as np
 import pytest
 
 from conftest import BURIN, PATIENCE_S, Daemon, check_problem, form, needs, noise, pnm, responses, wait_until
@@ -266,6 +267,27 @@ def test_rotation(start, tmp_path):
         s.sendall(PICTURE[100:])
         assert s.recv(4096).startswith(b"HTTP/1.1 200")
     assert daemon.post("/info", PICTURE, new.bearer).status == 200
+
+
+@needs("carve")
+def test_a_reload_while_a_form_comes(start, tmp_path):
+    """The files that a preset names are those of its table, however often another one came into force meanwhile."""
+    path, key = tmp_path / "keys.json", Key("one", 14)
+    daemon = start("--keys-file", write_keys(path, key, masked="carve?width=38&parts=image,mask"))
+    body, kind = form([("image", PICTURE, "a.pnm"), ("mask", pnm(np.zeros((30, 40), np.uint8)), "m.pnm")])
+    wrong, _ = form([("image", PICTURE, "a.pnm"), ("rmask", pnm(np.zeros((30, 40), np.uint8)), "m.pnm")])
+    for text, status in ((body, 200), (wrong, 403)):
+        with daemon.socket() as s:
+            s.sendall((f"POST /preset/masked HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: {kind}\r\nContent-Length: {len(text)}\r\n"
+                       f"Authorization: Bearer {key.token}\r\n\r\n").encode() + text[:20])
+            assert wait_until(lambda: daemon.samples()["burin_slots_in_use"] == 1)
+            for number in range(3):
+                write_keys(path, key, **{f"other{i}": f"resize?width={number + 1}{i}" for i in range(20)})
+                hang_up(daemon, "keys_file was read again: 1 key")
+            s.sendall(text[20:])
+            assert s.recv(4096).startswith(b"HTTP/1.1 %d" % status)
+        write_keys(path, key, masked="carve?width=38&parts=image,mask")
+        hang_up(daemon, "keys_file was read again: 1 key")
 
 
 def test_a_broken_file_changes_nothing(start, tmp_path):

@@ -224,6 +224,18 @@ def test_new_in_a_file(tmp_path):
     assert keys("new", "--add", path).returncode == 1 and path.read_text() == "{"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_new_in_a_file_that_a_group_may_read(tmp_path):
+    """The daemon reads it by its group, perhaps through a link: both stay."""
+    path, link = written(tmp_path / "keys.json", '{"keys": []}', 0o400), tmp_path / "link.json"
+    os.chown(path, 0, 65534)
+    link.symlink_to(path)
+    assert keys("new", "--id", "one", "--add", link).returncode == 0
+    facts = path.stat()
+    assert link.is_symlink() and (facts.st_mode & 0o777, facts.st_uid, facts.st_gid) == (0o400, 0, 65534)
+    assert len(json.loads(path.read_text())["keys"]) == 1
+
+
 @pytest.mark.parametrize("arguments", [(), ("old",), ("new", "--id"), ("new", "--what", "x"), ("check",), ("check", "a", "b"),
                                        ("check", "--operators-dir", "x")])
 def test_wrong_arguments(arguments):

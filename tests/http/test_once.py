@@ -90,6 +90,22 @@ def test_once_after_a_full_server(small_queue):
     check_problem(small_queue.post(address, small), 410)
 
 
+def test_once_after_a_full_server_that_still_reads(small_queue):
+    """The refusal is sent while the body comes: the address may be used at once, not when that body has ended."""
+    address, small = SHOP.sign("/info", once=once()), pnm(noise(40, 20))
+    taker = small_queue.socket()
+    taker.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" % address.encode())
+    assert wait_until(lambda: small_queue.post(address, small).status == 410)
+    hold = fill(small_queue)
+    taker.sendall(b"32d\r\n" + small + b"\r\n")  # and no last chunk
+    assert taker.recv(4096).startswith(b"HTTP/1.1 503")
+    hold.close()
+    assert wait_until(lambda: small_queue.samples()["burin_body_bytes_held"] == 0)
+    assert small_queue.post(address, small).status == 200
+    check_problem(small_queue.post(address, small), 410)
+    taker.close()
+
+
 def test_once_is_not_used_twice_by_way_of_a_full_server(small_queue):
     """A head that is refused for lack of room gives nothing back that an earlier request took."""
     address, small = SHOP.sign("/info", once=once()), pnm(noise(40, 20))

@@ -67,7 +67,7 @@ TABLE = [
      "http test_quota.py -k device_time"),
     ("a job that never ran costs pixels", "http/access.c", "quota_charge(use, QUOTA_PIXELS, 0, clock_ns());", "(void)use;",
      "http test_quota.py -k never_ran"),
-    ("an address is used up by a quota", "http/access.c", "give_back_once(exchange); exchange->http_status", "exchange->http_status",
+    ("an address is used up by a quota", "http/access.c", "access_give_back(exchange); exchange->http_status", "exchange->http_status",
      "http test_quota.py -k serves_once"),
     ("a share weighs nothing", "dispatch/queue.c", "/ (job->share ? job->share : 1)", "", "unit dispatch/queue"),
     ("keys of one address are one client", "request/submit.c", "quota_client(request->grant.use.quota)", "client_unit(&request->client)",

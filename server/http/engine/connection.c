@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The library calls connection_notify for each connection that begins and ends. A
+ * connection has one piece of memory behind the library's socket context: its filter, its deadline,
+ * its place in admission, and the memory of its requests, which follow each other. */
 #include "server/http/engine/connection.h"
 
 #include "pipeline/timing.h"
