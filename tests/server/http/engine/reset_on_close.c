@@ -50,20 +50,24 @@ static void sees_the_end(int theirs) {
 
 /* ---- a body that is no longer dropped */
 
-static void *no_place(void *context, int64_t number, size_t *room) {
-    (void)context, (void)number, (void)room;
+static bool is_first(void *context, int64_t number) {
+    return !context && number == 1;
+}
+
+static void *no_place(void *context, size_t *room) {
+    (void)context, (void)room;
     return NULL;
 }
 
-static bool refuse_all(void *context, int64_t number, const void *bytes, size_t length) {
-    (void)context, (void)number, (void)bytes, (void)length;
+static bool refuse_all(void *context, const void *bytes, size_t length) {
+    (void)context, (void)bytes, (void)length;
     return false;
 }
 
 static void refused_body(void **state) {
     (void)state;
     static const char head[] = "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\n";
-    const struct recv_sink sink = { no_place, refuse_all, NULL };
+    const struct recv_sink sink = { is_first, no_place, refuse_all, NULL };
     struct pair pair = tcp_pair();
     char buffer[1024];
     struct recv_filter *filter = recv_filter_open(pair.ours, sizeof buffer, NULL, &sink);
