@@ -6,17 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Takes as many steps for an id that is there as for one that is not. */
+/* Takes the same steps, without a branch, for an id that is there and for one that is not. */
 const struct access_key *key_table_find(const struct key_table *table, const char *id) {
     const struct access_key *first = table->keys;
-    for (int count = table->key_count; count > 1;) {
-        const int half = count / 2;
-        first += strcmp(first[half].id, id) <= 0 ? half : 0;
-        count -= half;
-    }
     char padded[KEY_ID_MAX] = "";
     memcpy(padded, id, strnlen(id, sizeof padded));
-    return table->key_count && hasher_is_same(first->id, padded, sizeof padded) ? first : NULL;
+    for (int count = table->key_count; count > 1;) {
+        const int half = count / 2;
+        first += half * (memcmp(first[half].id, padded, sizeof padded) <= 0);
+        count -= half;
+    }
+    const struct access_key *const found[] = { NULL, first };
+    return found[table->key_count && hasher_is_same(first->id, padded, sizeof padded)];
 }
 
 const struct preset *key_table_preset(const struct key_table *table, const char *name) {
