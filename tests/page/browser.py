@@ -110,6 +110,11 @@ class Browser:
             return '';""", selector)
         assert not hit, f"{selector} is covered by {hit}"
 
+    def note_texts(self, selector):
+        """From now on `texts` lists what the element shows, however shortly."""
+        self.run("""window.texts = []; const element = document.querySelector(arguments[0]);
+            new MutationObserver(() => texts.push(element.textContent)).observe(element, { childList: true, characterData: true, subtree: true });""", selector)
+
     def text(self, selector):
         return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
 
