@@ -230,9 +230,11 @@ class Daemon:
         self.port = int(match.group(1))
 
     def log_so_far(self):
-        """Reads without moving the file's offset, which the daemon shares: it would overwrite its own lines."""
+        """Whole lines: one may be written just now. Reads without moving the file's offset, which the daemon shares: it would overwrite
+        its own lines."""
         fd = self.log.fileno()
-        return os.pread(fd, os.fstat(fd).st_size, 0).decode(errors="replace")
+        lines = os.pread(fd, os.fstat(fd).st_size, 0)
+        return lines[:lines.rfind(b"\n") + 1].decode(errors="replace")
 
     def log_text(self):
         """The whole log. A thread writes it a little later than the event. It is complete once it stops growing and no thread is about
