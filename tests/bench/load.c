@@ -36,6 +36,7 @@ enum { FILES_MAX = 64, CONNECTIONS_MAX = 4096, LEVELS_MAX = 16, THREADS_MAX = 64
 
 struct options {
     int port, threads, levels, concurrency[LEVELS_MAX];
+    struct in_addr from; /* all 0: the system chooses */
     const char *path, *accept;
     double seconds;
     long count;
@@ -67,12 +68,15 @@ static int64_t now_ns(void) {
 
 /* ---- connections */
 
-static void open_connection(struct connection *c, int port) {
+/* FROM: the client's own address. */
+static void open_connection(struct connection *c, int port, struct in_addr from) {
+    const struct sockaddr_in own = { .sin_family = AF_INET, .sin_addr = from };
     const struct sockaddr_in address = { .sin_family = AF_INET,
                                          .sin_port = htons((uint16_t)port),
                                          .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     const int on = 1;
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(c->fd, (const struct sockaddr *)&own, sizeof own) < 0) die("bind");
     if (connect(c->fd, (const struct sockaddr *)&address, sizeof address) < 0) die("connect");
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     fcntl(c->fd, F_SETFL, O_NONBLOCK);
@@ -132,7 +136,7 @@ static bool push(const struct field *field, struct connection *c) {
 static void open_and_watch(struct field *field, struct connection *c) {
     struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLET,
                                  .data.u32 = (uint32_t)(c - field->connections) };
-    open_connection(c, field->options->port);
+    open_connection(c, field->options->port, field->options->from);
     if (epoll_ctl(field->events, EPOLL_CTL_ADD, c->fd, &event) < 0) die("epoll");
 }
 
@@ -320,6 +324,7 @@ static void usage(int code) {
           "last bytes; every 64th: all of it); the others are counted under \"failed\". Under\n"
           "\"reopened\" are connections that the server closed between two requests.\n\n"
           "  --port N          of the daemon (default 8080)\n"
+          "  --from ADDRESS    the client's, for several clients on one machine: 127.0.0.2\n"
           "  --path PATH       what is asked for (default /histeq)\n"
           "  --concurrency N,  connections at once, a round each, 1 to 4096 (default 1,16,64)\n"
           "  --seconds N       length of a round (default 5)\n"
@@ -365,7 +370,9 @@ static int parse(struct options *options, int argc, char **argv) {
             options->port = atoi(argv[i]);
         else if (strcmp(name, "threads") == 0)
             options->threads = atoi(argv[i]);
-        else if (strcmp(name, "path") == 0)
+        else if (strcmp(name, "from") == 0) {
+            if (inet_pton(AF_INET, argv[i], &options->from) != 1) usage(2);
+        } else if (strcmp(name, "path") == 0)
             options->path = argv[i];
         else if (strcmp(name, "accept") == 0)
             options->accept = argv[i];

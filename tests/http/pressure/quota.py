@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""quota.py [--seconds 60] [--processes 4] [--rate 500] [--only limits,others,keys]
+"""quota.py [--seconds 60] [--processes 4] [--rate 500] [--only limits,others,keys] [--devices cpu] [--picture FILE] [--path PATH]
+    [--connections 8] [--threads 1]
 Presses the quotas of keys:
 
     limits      for each limit a second, PROCESSES clients of one key ask for ten times as much as it allows: RATE requests a second, for
                 SECONDS after the first three; the key gets 98 to 102 % of its quota (goal)
     others      the p99 of another key's requests, 50 a second, alone and beside such a key: at most 1.2 times as long (goal)
-    keys        requests a second of 320x240, through resize to 160x120, without a file of keys, with a bearer token, and with a signature:
-                95 % of the first (goal), by wrk, for a tenth of SECONDS each, in five rounds
+    keys        requests a second of PICTURE (320x240) by PATH, over CONNECTIONS of THREADS, without a file of keys, with a bearer token, and
+                with a signature: 95 % of the first (goal), by wrk, for a tenth of SECONDS each, in five rounds
 
 Exits with 0 where every quota was kept. Takes about seven minutes; times are for people, as a busy machine changes them."""
 import argparse
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from pressure.daemon import Daemon, pnm  # noqa: E402
@@ -56,10 +58,10 @@ def paced(address, key, rate, begin, end):
 class Keys:
     """A daemon with a file of keys that may change."""
 
-    def __init__(self, *keys):
+    def __init__(self, *keys, flags=()):
         self.folder = tempfile.TemporaryDirectory()
         self.path = pathlib.Path(self.folder.name) / "keys.json"
-        self.daemon = Daemon("--keys-file", write_keys(self.path, *keys))
+        self.daemon = Daemon("--keys-file", write_keys(self.path, *keys), *flags)
 
     def change(self, *keys):
         before = self.generation()
@@ -123,26 +125,33 @@ def others(pool, options):
     print(f"others     p99 beside such a key: {p99[1] / p99[0]:.2f} times alone (goal 1.2)", flush=True)
 
 
-def wrk(folder, daemon, target, header, seconds):
-    """Requests a second over eight connections, by a client that costs little."""
+def wrk(folder, daemon, target, header, options):
+    """Requests a second, by a client that costs little."""
     host, port = daemon.address
     script = folder / "post.lua"
     script.write_text(f'local f = io.open("{folder}/picture", "rb"); wrk.body = f:read("*a"); f:close(); wrk.method = "POST"; {header}')
-    said = subprocess.run(["wrk", "-t1", "-c8", f"-d{seconds}s", "-s", script, f"http://{host}:{port}{target}"], check=True, capture_output=True, text=True).stdout
+    said = subprocess.run(["wrk", f"-t{options.threads}", f"-c{options.connections}", f"-d{max(1, options.seconds // 10)}s", "-s", script,
+                           f"http://{host}:{port}{target}"], check=True, capture_output=True, text=True).stdout
     assert "Non-2xx" not in said, said
     return float(re.search(r"Requests/sec: *([\d.]+)", said)[1])
 
 
 def keys_cost(options):
-    keys, plain, folder = Keys(FREE), Daemon(), tempfile.TemporaryDirectory()
+    flags = "--devices", options.devices
+    keys, plain, folder = Keys(FREE, flags=flags), Daemon(*flags), tempfile.TemporaryDirectory()
+    for daemon in (keys.daemon, plain):
+        if options.devices != "cpu" and not daemon.becomes("gpu_up", bool):
+            sys.exit("there is no GPU")
     path = pathlib.Path(folder.name)
-    (path / "picture").write_bytes(pnm(320, 240))
-    cases = {"without keys": (plain, PATH, ""), "bearer": (keys.daemon, PATH, f'wrk.headers["Authorization"] = "Bearer {FREE.token}"'),
-             "signature": (keys.daemon, FREE.sign("/resize", width=160, seconds=36000), "")}
+    (path / "picture").write_bytes(pathlib.Path(options.picture).read_bytes() if options.picture else pnm(320, 240))
+    asked, _, query = options.path.partition("?")
+    signed = FREE.sign(asked, seconds=36000, **dict(urllib.parse.parse_qsl(query)))
+    cases = {"without keys": (plain, options.path, ""), "signature": (keys.daemon, signed, ""),
+             "bearer": (keys.daemon, options.path, f'wrk.headers["Authorization"] = "Bearer {FREE.token}"')}
     rates = collections.defaultdict(list)
     for _ in range(ROUNDS):
         for name, case in cases.items():
-            rates[name].append(wrk(path, *case, max(1, options.seconds // 10)))
+            rates[name].append(wrk(path, *case, options))
     first = statistics.median(rates["without keys"])
     for name, found in rates.items():
         print(f"keys       {name}: {statistics.median(found):.0f} requests a second, {100 * statistics.median(found) / first:.1f} % (goal 95)", flush=True)
@@ -156,6 +165,11 @@ def main():
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--rate", type=int, default=500)
     parser.add_argument("--only", default="limits,others,keys")
+    parser.add_argument("--devices", default="cpu")
+    parser.add_argument("--picture")
+    parser.add_argument("--path", default=PATH)
+    parser.add_argument("--connections", type=int, default=8)
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     only, good = options.only.split(","), True
     with multiprocessing.Pool(options.processes + 1) as pool:
