@@ -269,8 +269,24 @@ DEVICE void find_paths(trace_window<WORDS, LOWER, KIND, COLUMNS> &window, int ne
     }
     struct window_rows<KIND, COLUMNS> rows = {};
 #pragma unroll
-    for (int i = 0; i <= shape::AHEAD; i++)
+    for (int i = 0; i < shape::AHEAD; i++)
         window_energies<LOWER>(rows, luma(i), x, outside, energies);
+    if constexpr (!BY_ROWS && KIND == PLAIN) {
+        /* All bytes and energies before the costs, which then wait for nothing but each other. */
+        uint32_t words[shape::STEP], all[shape::STEP][2];
+#pragma unroll
+        for (int i = 0; i < shape::STEP; i++) words[i] = luma(i + shape::AHEAD);
+#pragma unroll
+        for (int i = 0; i < shape::STEP; i++)
+            window_energies<LOWER>(rows, words[i], x, outside, all[i]);
+        __syncwarp();
+        ask_next(window, next, column);
+#pragma unroll
+        for (int i = 0; i < shape::STEP; i++)
+            add_to_paths<WORDS, KIND>(costs, paths, all[i], 0, flag_costs, i, last);
+        return;
+    }
+    window_energies<LOWER>(rows, luma(shape::AHEAD), x, outside, energies);
     uint32_t word = luma(shape::AHEAD + 1);
     if (KIND == MASKED) flags = flags_of(0);
     __syncwarp();
@@ -347,25 +363,28 @@ DEVICE void trace_groups(const struct block_search &search, const struct block_v
                 ask_window(window);
             }
             find_paths(window, group - warps, column, x, last, flag_costs, paths);
+        }
+        int mine = column;
+        if constexpr (trace_limits<WORDS>::WARPS > 1) {
 #pragma unroll
             for (int i = 0; i < COLUMNS; i++)
                 moves[distance][COLUMNS * lane + i] = (int8_t)path_moves(paths[i]);
+            if (warps > 1)
+                barrier_of<1 + LOWER>(32 * (uint32_t)warps);
+            else
+                __syncwarp();
+            for (int i = 0; i < warps && i <= first; i++) {
+                if (i == distance) mine = column;
+                column += moves[i][column - window_left(trace_columns<WORDS, KIND>(i), begin)];
+            }
+            if (group < 0) continue;
         }
-        if (warps > 1)
-            barrier_of<1 + LOWER>(32 * (uint32_t)warps);
-        else
-            __syncwarp();
-        int mine = 0;
-        for (int i = 0; i < warps && i <= first; i++) {
-            if (i == distance) mine = column;
-            column += moves[i][column - window_left(trace_columns<WORDS, KIND>(i), begin)];
-        }
-        if (group < 0) continue;
         uint32_t path = paths[0];
 #pragma unroll
         for (int i = 1; i < COLUMNS; i++)
             if (x + i == mine) path = paths[i];
         path = __shfl_sync(~0u, path, (mine - left) / COLUMNS);
+        if (trace_limits<WORDS>::WARPS == 1) column += path_moves(path);
         if (lane <= last) {
             const int row = group * shape::STEP + lane;
             path = (uint32_t)((uint64_t)path >> 2 * (lane + 1));
