@@ -29,8 +29,7 @@ enum {
     UNPIN = -2,
     AGE_MAX_MS = 1000,
     SELF_TESTS = 8,
-    RETURNED_MS = 250,
-    DELAY_TIMES = 8
+    RETURNED_MS = 250
 };
 static const int64_t ms_ns = 1000000;
 
@@ -118,14 +117,6 @@ static int64_t old_at(const struct job *job) {
     return job->submitted_ns + (int64_t)(ms * 1e6);
 }
 
-/* The order of jobs: one is served as if it had come DELAY_TIMES its predicted time later, so that
- * short ones wait less, and long ones no more than AGE_MAX_MS longer. */
-static int64_t turn_of(const struct job *job) {
-    const double ms = DELAY_TIMES * job->predicted_ms;
-    if (job->duration == JOB_LONG) return old_at(job);
-    return job->submitted_ns + (int64_t)((ms < AGE_MAX_MS ? ms : AGE_MAX_MS) * 1e6);
-}
-
 /* Whether the free lane with GROUP may take the job of SLOT. With more jobs in the list than
  * `capacity`, it takes the oldest of any kind. */
 static bool may_take(const struct pending *pending, int slot, const struct group *group,
@@ -141,62 +132,49 @@ static bool may_take(const struct pending *pending, int slot, const struct group
     return pending->longs < pending->options.lanes - 1 && now >= old_at(job);
 }
 
-/* Moves the job at PLACE and those that may join it (the same plan and kind of samples, a like
- * cost) from the list to GROUP, in their order. The lane may not take every older one. */
+/* Moves the job at PLACE and the later ones that may join it (the same plan and kind of samples, a
+ * like cost) from the list to GROUP, in their order. */
 static void fill(struct pending *pending, int place, struct group *group) {
     const struct slots *slots = pending->options.slots;
     const struct job *first = slot_job(slots, pending->waiting[place]);
-    const int64_t now = clock_ns();
-    double ms = first->predicted_ms;
-    int left = 0, room = pending->options.batch - 1;
+    double ms = 0;
+    int left = place;
     /* Jobs abreast keep a lane for all jobs as long as a long one does. */
     const bool is_long = first->duration == JOB_LONG || (int)first->duration > (int)group->lane;
     *group = (struct group){ .is_long = is_long, .lane = group->lane };
-    for (int i = 0; i < pending->count; i++) {
+    for (int i = place; i < pending->count; i++) {
         const int slot = pending->waiting[i];
-        const struct job *job = slot < 0 || i == place ? NULL : slot_job(slots, slot);
-        const bool joins = job && room > 0 && may_join(first, job, ms) &&
-                           (i > place || may_take(pending, slot, group, now));
-        if (joins || i == place)
+        const struct job *job = slot < 0 ? NULL : slot_job(slots, slot);
+        if (job && group->count < pending->options.batch &&
+            (i == place || may_join(first, job, ms))) {
+            ms += job->predicted_ms;
             group->slots[group->count++] = slot;
-        else
+        } else {
             pending->waiting[left++] = slot;
-        room -= joins;
-        ms += joins ? job->predicted_ms : 0;
+        }
     }
     pending->count = left;
 }
 
-/* The place in the list of what is next for the free lane with GROUP, or -1. */
-static int next_place(const struct pending *pending, const struct group *group) {
-    const int64_t now = pending->count ? clock_ns() : 0;
-    int64_t least = INT64_MAX;
-    int next = -1;
-    for (int i = 0; i < pending->count; i++) {
-        const int slot = pending->waiting[i];
-        if (!may_take(pending, slot, group, now) || (slot < 0 && next >= 0)) continue;
-        if (slot < 0) return i;
-        const int64_t turn = turn_of(slot_job(pending->options.slots, slot));
-        if (turn < least) least = turn, next = i;
-    }
-    return next;
-}
-
 static bool find(struct pending *pending, struct group *group) {
-    const int next = next_place(pending, group), first = next < 0 ? 0 : pending->waiting[next];
-    if (next < 0) return false;
-    if (first < 0) {
-        pending->count--;
-        memmove(pending->waiting + next, pending->waiting + next + 1,
-                (size_t)(pending->count - next) * sizeof *pending->waiting);
-        group->self_test = first == SELF_TEST;
-        if (first == UNPIN) group->unpin = pending->unpin;
-    } else {
-        fill(pending, next, group);
+    const int64_t now = pending->count ? clock_ns() : 0;
+    for (int i = 0; i < pending->count; i++) {
+        if (!may_take(pending, pending->waiting[i], group, now)) continue;
+        const int first = pending->waiting[i];
+        if (first < 0) {
+            pending->count--;
+            memmove(pending->waiting + i, pending->waiting + i + 1,
+                    (size_t)(pending->count - i) * sizeof *pending->waiting);
+            group->self_test = first == SELF_TEST;
+            if (first == UNPIN) group->unpin = pending->unpin;
+        } else {
+            fill(pending, i, group);
+        }
+        pending->free_lanes -= group->lane == JOB_SHORT;
+        pending->longs += group->is_long;
+        return true;
     }
-    pending->free_lanes -= group->lane == JOB_SHORT;
-    pending->longs += group->is_long;
-    return true;
+    return false;
 }
 
 /* ---- waiting */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* pending.h - the jobs that wait inside a worker, shared by its lanes.
  *
- * A lane takes a group of jobs that run together, short ones first, with ageing; the next lane can
- * take the others at once. On a
+ * A lane takes a group of jobs that run together; the next lane can take the others at once. On a
  * GPU the last free lane takes no long job, so that a short one never waits for it. A long job that
  * has waited for its predicted time gets the next lane, as long as one lane remains without a long
  * job. Jobs abreast, which are medium there, have lanes of their own; another lane takes them only

@@ -108,50 +108,6 @@ static void those_abreast_have_no_bound(void **state) {
     check(8, (int[]){ 0, 1 }, 2);
 }
 
-/* A job of 10 ms that came at 0 is served as if it had come at 80 ms, one of 20 s as if after one
- * second; one that codecs make long, as if at its time. */
-static void short_ones_are_next_until_others_are_old(void **state) {
-    (void)state;
-    static const struct {
-        double first_ms, second_ms;
-        int came_ms, next;
-        bool is_long;
-    } cases[] = { { 10, 1, 0, 1, false },  { 10, 1, 71, 1, false },     { 10, 1, 73, 0, false },
-                  { 10, 10, 1, 0, false }, { 20000, 1, 991, 1, false }, { 20000, 1, 993, 0, false },
-                  { 10, 0.5, 5, 1, true }, { 10, 0.5, 7, 0, true } };
-    int waiting[2] = { 0, 1 };
-    const struct pending pending = { .options = { .batch = 8, .lanes = 1, .slots = slots },
-                                     .waiting = waiting,
-                                     .count = 2 };
-    const struct group group = { .count = 0 };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        slot_job(slots, 0)->submitted_ns = 0;
-        slot_job(slots, 0)->predicted_ms = cases[i].first_ms;
-        slot_job(slots, 0)->duration = cases[i].is_long ? JOB_LONG : JOB_SHORT;
-        slot_job(slots, 1)->submitted_ns = cases[i].came_ms * INT64_C(1000000);
-        slot_job(slots, 1)->predicted_ms = cases[i].second_ms;
-        assert_int_equal(next_place(&pending, &group), cases[i].next);
-    }
-    waiting[0] = SELF_TEST; /* goes before those behind it, and not before others */
-    assert_int_equal(next_place(&pending, &group), 0);
-    waiting[0] = 0, waiting[1] = SELF_TEST;
-    assert_int_equal(next_place(&pending, &group), 0);
-}
-
-/* Those that came before the next one go with it, if it still has a place. */
-static void older_ones_join_the_next(void **state) {
-    (void)state;
-    int waiting[JOBS] = { 0, 1, 2, 3, 4, 5 };
-    struct pending pending = { .options = { .batch = 3, .slots = slots },
-                               .waiting = waiting,
-                               .count = JOBS };
-    struct group group = { .count = 9 };
-    fill(&pending, 4, &group);
-    assert_memory_equal(group.slots, ((int[]){ 0, 1, 4 }), 3 * sizeof(int));
-    assert_memory_equal(waiting, ((int[]){ 2, 3, 5 }), 3 * sizeof(int));
-    assert_int_equal(pending.count, 3);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -161,8 +117,6 @@ int main(void) {
         TEST(enough_is_enough),
         TEST(only_what_codecs_make_long_goes_together),
         TEST(those_abreast_have_no_bound),
-        TEST(short_ones_are_next_until_others_are_old),
-        TEST(older_ones_join_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
