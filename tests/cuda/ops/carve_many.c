@@ -113,6 +113,9 @@ static const struct mix small_masked[] = {
     { "carve:dy=3", 3, 8, KEEP | REMOVE, { { 17, 33 }, { 12, 400 } } },
 };
 
+/* None goes alone: the blocks of those wait for each other, and racecheck makes that endless. */
+static const struct mix tiny_masked = { "carve:dx=-2", 1, 8, KEEP, { { 33, 17 }, { 361, 12 } } };
+
 /* The last one's seams are of a length at which masks go another way. */
 static const struct mix masked[] = {
     { "carve:dx=-12",
@@ -226,7 +229,7 @@ static void test_mixes(void **state) {
 
 static void test_masks(void **state) {
     (void)state;
-    const struct mix *list = small ? small_masked : masked;
+    const struct mix *list = tiny ? &tiny_masked : small ? small_masked : masked;
     const size_t count = tiny    ? 1
                          : small ? sizeof small_masked / sizeof *masked
                                  : sizeof masked / sizeof *masked;
