@@ -43,7 +43,6 @@ struct counters {
 struct place {
     struct job_owner *owner;
     int level;        /* of its hot bytes */
-    int wanted;       /* the level that its last job was expected to need */
     int next;         /* in the list of free slots of its level; -1: the last one */
     bool free;        /* in that list */
     int64_t given_ns; /* when it was put there */
@@ -323,46 +322,34 @@ static void push(struct slots *slots, int slot) {
     slots->free[place->level] = slot;
 }
 
-static int level_of(const struct slots *slots, size_t bytes) {
-    int level = 0;
-    while (level < slots->levels - 1 && level_bytes(slots, level) < bytes) level++;
-    return level;
-}
-
-/* Whether there was room for SLOT, which nobody else takes meanwhile, to have LEVEL from now on. */
-static bool grow(struct slots *slots, int slot, int level) {
-    const size_t more = level_bytes(slots, level) - slot_hot(slots, slot);
-    if (slots->grown + more > slots->hot_bytes_max) return false;
-    slots->places[slot].level = level;
-    __atomic_fetch_add(&slots->grown, more, __ATOMIC_RELAXED);
-    return true;
-}
-
-static int find_slot(struct slots *slots, int wanted) {
-    int slot = -1;
+static int find_slot(struct slots *slots, size_t expected) {
+    int wanted = 0, slot = -1;
+    while (wanted < slots->levels - 1 && level_bytes(slots, wanted) < expected) wanted++;
     for (int l = wanted; l < slots->levels && l <= wanted + NEAR && slot < 0; l++)
         slot = pop(slots, l);
     int below = wanted - 1;
     while (below >= 0 && slots->free[below] < 0) below--;
     if (slot < 0 && below >= 0) {
-        if (grow(slots, slots->free[below], wanted))
+        const size_t more = level_bytes(slots, wanted) - level_bytes(slots, below);
+        if (slots->grown + more <= slots->hot_bytes_max) {
             slot = pop(slots, below);
-        else
+            slots->places[slot].level = wanted;
+            __atomic_fetch_add(&slots->grown, more, __ATOMIC_RELAXED);
+        } else {
             slots->cramped = true;
+        }
     }
     for (int l = wanted + NEAR + 1; l < slots->levels && slot < 0; l++) slot = pop(slots, l);
     return slot < 0 && below >= 0 ? pop(slots, below) : slot;
 }
 
 int slot_take(struct slots *slots, size_t expected, struct job_owner *owner) {
-    const int wanted = level_of(slots, expected);
     pthread_mutex_lock(&slots->lock);
-    const int slot = find_slot(slots, wanted);
+    const int slot = find_slot(slots, expected);
     if (slot >= 0) __atomic_fetch_add(&slots->in_use, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&slots->lock);
     if (slot < 0) return slot;
     slots->places[slot].owner = owner;
-    slots->places[slot].wanted = wanted;
     memset(slot_job(slots, slot), 0, sizeof(struct job));
     slot_job(slots, slot)->hot_bytes = slot_hot(slots, slot);
     return slot;
@@ -381,29 +368,15 @@ static void punch(struct slots *slots, int slot) {
               (off_t)(slots->layout.stride - hot));
 }
 
-/* A slot whose job took a little more than was expected keeps that, if there is room: the next job
- * like it finds the slot no further than NEAR levels above the one it wants. To give pages back for
- * each such job costs every core that has the memory mapped. */
-static bool keep(struct slots *slots, int slot, uint64_t bytes) {
-    const int level = level_of(slots, bytes);
-    if (level > slots->places[slot].wanted + NEAR || level_bytes(slots, level) < bytes)
-        return false;
-    pthread_mutex_lock(&slots->lock);
-    const bool kept = grow(slots, slot, level);
-    pthread_mutex_unlock(&slots->lock);
-    return kept;
-}
-
 /* Gives used pages beyond the hot bytes back to the system. */
 static void release_cold(struct slots *slots, int slot) {
     const struct job *job = slot_job(slots, slot);
-    const uint64_t bytes = job_bytes_end(job);
     /* More may have been written by a worker that died, an encoder that failed, a GPU before the
      * cores ran the job again, or a search for a quality whose first files were larger. */
     bool unknown = job->lost_runs || job->deaths || job->failure.status ||
                    job->decoded_by >= CODEC_REFUSED || job_encoders(job) >> CODEC_REFUSED;
     for (int o = 0; o < job_output_count(job); o++) unknown |= job->outputs[o].fitting.tries > 1;
-    if (unknown || (bytes > slot_hot(slots, slot) && !keep(slots, slot, bytes))) punch(slots, slot);
+    if (job_bytes_end(job) > slot_hot(slots, slot) || unknown) punch(slots, slot);
 }
 
 static void put_back(struct slots *slots, int slot) {

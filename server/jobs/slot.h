@@ -7,7 +7,7 @@
  *
  * Every slot spans enough addresses for the largest upload and answer, but few of its pages exist.
  * The first `hot` bytes stay allocated: base_bytes at first, and as many as a larger job was
- * expected to need, or took if that was a little more, once the slot has served that job. Memory behind them is allocated page by page
+ * expected to need once the slot has served that job. Memory behind them is allocated page by page
  * when it is written, and freed when the slot is given back. So a job that grows never moves. GPUs'
  * workers register the hot bytes with the driver. Slots that are not used for idle_ms are trimmed
  * to base_bytes, and earlier when hot_bytes_max leaves no room for a job.

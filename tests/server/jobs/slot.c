@@ -217,44 +217,6 @@ static void what_grew_is_given_back(void **state) {
     slots_destroy(slots);
 }
 
-/* A result that is a little longer than was expected is kept for, up to twice the bytes and while
- * there is room; so the next job of that kind gives nothing back either. */
-static void what_grew_a_little_stays(void **state) {
-    (void)state;
-    struct slots *slots = make();
-    const long before = resident_bytes(slots);
-    for (int round = 0; round < 3; round++) {
-        const int slot = slot_take(slots, BASE + 1, NULL);
-        assert_int_equal(slot, 0);
-        assert_int_equal(slot_hot(slots, slot), (round ? 3 : 1.5) * BASE);
-        memset(slot_bytes(slots, slot), 7, 2 * BASE + 5000);
-        slot_job(slots, slot)->body_length = 2 * BASE + 5000;
-        slot_give(slots, slot);
-        assert_int_equal(slots_grown(slots), 2 * BASE);
-        assert_int_equal(resident_bytes(slots), before + BASE + 2 * 4096);
-    }
-    /* More than twice: given back, to what was kept. */
-    assert_int_equal(slot_take(slots, BASE + 1, NULL), 0);
-    memset(slot_bytes(slots, 0), 7, 3 * BASE + 1);
-    slot_job(slots, 0)->body_length = 3 * BASE + 1;
-    slot_give(slots, 0);
-    assert_int_equal(slots_grown(slots), 2 * BASE);
-    assert_int_equal(resident_bytes(slots), before + 2 * BASE);
-    slots_destroy(slots);
-    /* Of 16 BASE in all, 15 are taken: two slots may keep half a BASE, and not a third. */
-    slots = make();
-    assert_int_equal(slot_take(slots, 16 * BASE, NULL), 0);
-    for (int i = 1; i < 4; i++) {
-        assert_int_equal(slot_take(slots, 1, NULL), i);
-        slot_job(slots, i)->body_length = BASE + 1;
-    }
-    for (int i = 1; i < 4; i++) slot_give(slots, i);
-    assert_int_equal(slots_grown(slots), HOT_MAX);
-    assert_int_equal(slot_hot(slots, 2), 1.5 * BASE);
-    assert_int_equal(slot_hot(slots, 3), BASE);
-    slots_destroy(slots);
-}
-
 /* In a thread: the slot is free only after its memory is, and slots_destroy waits. */
 static void a_large_slot_is_given_back_by_a_thread(void **state) {
     (void)state;
@@ -514,7 +476,6 @@ int main(void) {
         cmocka_unit_test(grown_slots_are_trimmed_earlier_for_others),
         cmocka_unit_test(owner_is_remembered_and_job_blank),
         cmocka_unit_test(what_grew_is_given_back),
-        cmocka_unit_test(what_grew_a_little_stays),
         cmocka_unit_test(a_large_slot_is_given_back_by_a_thread),
         cmocka_unit_test(what_the_front_wrote_is_given_back),
         cmocka_unit_test(what_a_failed_job_wrote_is_given_back),
