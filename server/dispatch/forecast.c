@@ -106,11 +106,12 @@ static void learn_speed(struct backlog *backlog, int64_t now) {
     if (backlog->window_jobs < WINDOW_JOBS || elapsed < WINDOW_MS) return;
     double seen = backlog->window_ms / elapsed;
     if (seen > speed * CHANGE_MAX) seen = speed * CHANGE_MAX;
-    backlog->speed += (seen - speed) / SMOOTHING;
+    if (backlog->window_busy || seen > speed) backlog->speed += (seen - speed) / SMOOTHING;
     if (backlog->speed < 1) backlog->speed = 1;
     if (backlog->speed > SPEED_MAX) backlog->speed = SPEED_MAX;
     backlog->window_ns = now;
     backlog->window_ms = backlog->window_jobs = 0;
+    backlog->window_busy = true;
 }
 
 void backlog_end_window(struct backlog *backlog) {
@@ -123,11 +124,9 @@ static void backlog_complete(struct backlog *backlog, const struct backlog_job *
     backlog_remove(backlog, job);
     backlog->moved_ms = ns_to_ms(now);
     /* Beside carves a GPU is slower than it is else. */
-    if (backlog->longs || backlog->mediums || backlog->shorts < backlog->busy_from) {
-        backlog_end_window(backlog);
-        return;
-    }
-    if (!done) return;
+    const bool busy = !backlog->longs && !backlog->mediums && backlog->shorts >= backlog->busy_from;
+    backlog->window_busy = busy && (backlog->window_busy || !backlog->window_ns);
+    if (!done || job->duration != JOB_SHORT) return;
     if (!backlog->window_ns) {
         backlog->window_ns = now;
         backlog->window_ms = backlog->window_jobs = 0;

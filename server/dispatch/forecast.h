@@ -34,9 +34,10 @@ struct backlog {
     double long_from_ms;  /* a job with an own time of this or more is long */
     double speed;         /* predicted ms of work done per ms of wall time by the busy worker */
     int busy_from;        /* fewer short jobs than this may leave a lane idle or a batch small */
-    int64_t window_ns;    /* since when the worker is busy, a time of clock_ns; 0: it is not */
-    double window_ms;     /* predicted work done since then */
+    int64_t window_ns;    /* when the window began, a time of clock_ns; 0: there is none */
+    double window_ms;     /* predicted work of short jobs done since then */
     int window_jobs;
+    bool window_busy; /* so far no lane was idle and no batch small */
 };
 
 /* One job of a backlog. */

@@ -233,6 +233,30 @@ static void small_batches_are_no_speed(void **state) {
     assert_true(backlog.speed > 19 && backlog.speed < 21);
 }
 
+/* The same GPU, never with more than 20 jobs: it does 15 ms of work in one, so its speed is at
+ * least that; when less comes, the speed stays. A job abreast says nothing. */
+static void work_that_was_done_is_the_least_speed(void **state) {
+    (void)state;
+    struct backlog backlog = { .lanes = 0, .many = 8 };
+    struct backlog_job job = { .ms = 1 }, abreast = { .ms = 1000, .duration = JOB_MEDIUM };
+    backlog_set_lanes(&backlog, 4, 2 * 4 * 32, false);
+    int64_t now = ms_ns;
+    for (int i = 0; i < 20; i++) backlog_add(&backlog, &job);
+    for (int i = 1; i < 30000; i++, now += ms_ns / 15) {
+        backlog_complete(&backlog, &job, true, now);
+        backlog_add(&backlog, &job);
+        backlog_add(&backlog, &abreast);
+        backlog_complete(&backlog, &abreast, true, now);
+    }
+    assert_true(backlog.speed > 14 && backlog.speed < 16);
+    const double speed = backlog.speed;
+    for (int i = 1; i < 3000; i++, now += ms_ns / 3) {
+        backlog_complete(&backlog, &job, true, now);
+        backlog_add(&backlog, &job);
+    }
+    CHECK(backlog.speed, speed);
+}
+
 /* Nine of ten clients leave: their jobs of 1 ms return without having been run. */
 static void cancelled_jobs_are_no_speed(void **state) {
     (void)state;
@@ -281,6 +305,7 @@ int main(void) {
         cmocka_unit_test(jobs_that_ended_count_no_more),
         cmocka_unit_test(speed_is_learned_while_no_lane_is_idle),
         cmocka_unit_test(small_batches_are_no_speed),
+        cmocka_unit_test(work_that_was_done_is_the_least_speed),
         cmocka_unit_test(cancelled_jobs_are_no_speed),
         cmocka_unit_test(a_restart_is_no_slowness),
     };
