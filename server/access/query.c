@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIGNATURE "signature"
-
 /* ---- reading */
 
 static int hex_value(char c) {
@@ -89,11 +87,11 @@ static void add_encoded(struct writer *out, const char *text) {
     }
 }
 
-static void add_query(struct writer *out, const struct argument *arguments, int count,
-                      const char *except) {
+/* Adds all but the signature. */
+static void add_query(struct writer *out, const struct argument *arguments, int count) {
     const char *start = out->at;
     for (int i = 0; i < count; i++) {
-        if (except && strcmp(arguments[i].name, except) == 0) continue;
+        if (strcmp(arguments[i].name, "signature") == 0) continue;
         if (out->at != start) add(out, '&');
         add_encoded(out, arguments[i].name);
         add(out, '=');
@@ -106,10 +104,9 @@ static size_t finish(struct writer *out, const char *start) {
     return out->full ? 0 : (size_t)(out->at - start);
 }
 
-size_t query_print(const struct argument *arguments, int count, const char *except, char *out,
-                   size_t size) {
+size_t query_print(const struct argument *arguments, int count, char *out, size_t size) {
     struct writer writer = { .at = out, .end = out + size - 1 };
-    add_query(&writer, arguments, count, except);
+    add_query(&writer, arguments, count);
     return finish(&writer, out);
 }
 
@@ -121,6 +118,6 @@ size_t query_message(const char *method, const char *path, const struct argument
     add(&writer, '\n');
     add_text(&writer, path);
     add(&writer, '\n');
-    add_query(&writer, arguments, count, SIGNATURE);
+    add_query(&writer, arguments, count);
     return finish(&writer, out);
 }

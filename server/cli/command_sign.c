@@ -246,7 +246,7 @@ static enum status print_address(struct signing *signing, const struct key_table
         return fail(failure, STATUS_BAD_PARAM, "there is no key %s here that signs", id ? id : "");
     const size_t length =
         query_message(asking->method, asking->path, asking->arguments, asking->count, message);
-    if (!length || !query_print(asking->arguments, asking->count, NULL, query, sizeof query))
+    if (!length || !query_print(asking->arguments, asking->count, query, sizeof query))
         return fail(failure, STATUS_BAD_PARAM, "the address is too long");
     if (!hasher_sign(signing->hasher, key->secret, message, length, mac))
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for the signature");
