@@ -79,8 +79,9 @@ bool access_takes(const struct exchange *exchange, const char *name, const char 
 
 static enum status take_once(struct exchange *exchange, struct failure *failure) {
     struct grant *grant = &exchange->request.grant;
+    const int64_t left_s = grant->expires - time(NULL), now = clock_ns() / 1000000000;
     if (!grant->is_once) return STATUS_OK;
-    switch (once_take(exchange->front->once, grant->key, grant->once, grant->expires, time(NULL))) {
+    switch (once_take(exchange->front->once, grant->key, grant->once, left_s, now)) {
     case ONCE_TAKEN: grant->once_taken = true; return STATUS_OK;
     case ONCE_USED: return fail(failure, STATUS_EXPIRED, "the address has served its only request");
     default:

@@ -27,7 +27,7 @@ TABLE = [
      "http test_signed.py -k two_thousand"),
     ("the larger limit counts, of the key's and the address's", "access/grant.h", "theirs < ours ? theirs : ours", "theirs > ours ? theirs : ours",
      "http test_signed.py -k body_and_pixels"),
-    ("an address that serves once serves again", "access/once.c", "if (is_used && memcmp(entry->which, which, ONCE_BYTES) == 0) return entry;", "",
+    ("an address that serves once serves again", "access/once.c", "left_s <= 0 || has(entry, which) ?", "left_s <= 0 ?",
      "unit access/once"),
     ("a refused head gives back an address that another request took", "http/access.c", "if (grant->once_taken) once_give_back(",
      "if (grant->is_once) once_give_back(", "http test_once.py -k not_used_twice"),
