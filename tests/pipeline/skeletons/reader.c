@@ -281,6 +281,8 @@ static const struct broken {
     { "#STRUCT\ntypedef struct { int a, a; } p;\n" GOOD, "2: #STRUCT: there are two fields \"a\"" },
     { "#STRUCT\ntypedef struct { int quality; } p;\n" GOOD,
       "2: #STRUCT: every request has a parameter \"quality\" already: choose another name" },
+    { "#STRUCT\ntypedef struct { int a, origin; } p;\n" GOOD,
+      "2: #STRUCT: signed addresses have a parameter \"origin\" already: choose another name" },
     { "#STRUCT\ntypedef struct { int a,b,c,d,e,f,g,h,i,j,k; } p;\n" GOOD,
       "2: #STRUCT: a struct takes at most 10 fields" },
     { "#STRUCT\ntypedef struct { } p;\n" GOOD, "2: #STRUCT: the struct has no fields" },
