@@ -201,6 +201,9 @@ static const struct broken {
     { P2P "static unsigned char pipeline(unsigned char p, int i) { return p; }\n",
       "2: #P2P_FUNC: an operator cannot be called pipeline: the daemon answers at that path "
       "itself; choose another name" },
+    { P2P "static unsigned char quota(unsigned char p, int i) { return p; }\n",
+      "2: #P2P_FUNC: an operator cannot be called quota: the daemon answers at that path "
+      "itself; choose another name" },
     { P2P "static unsigned char other(unsigned char p, int i) { return p; }\n",
       "2: #P2P_FUNC: an operator cannot be called other: in /metrics that is what has no name; "
       "choose another name" },
