@@ -242,18 +242,29 @@ static void add_error(json_t *errors, const struct failure *failure, const char 
 static void report(struct front *front, const struct config *config,
                    const struct outcome *outcome) {
     static int generation; /* readings that were right */
+    const struct {
+        const char *name, *path;
+        const struct failure *failure;
+    } parts[] = { { "config", config_file(), &outcome->config },
+                  { "keys_file", config->keys_file, &outcome->keys },
+                  { "operators_dir", config->operators_dir, &outcome->operators } };
     char at[48];
-    json_t *errors = json_array();
+    json_t *errors = json_array(), *read = json_object();
     log_time(at, sizeof at);
-    add_error(errors, &outcome->config, config_file());
-    add_error(errors, &outcome->keys, config->keys_file);
-    add_error(errors, &outcome->operators, config->operators_dir);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const bool failed = parts[i].failure->status;
+        add_error(errors, parts[i].failure, parts[i].path);
+        json_object_set_new(read, parts[i].name,
+                            json_string(failed           ? "failed"
+                                        : *parts[i].path ? "read"
+                                                         : "none"));
+    }
     const bool good = !json_array_size(errors);
     generation += good;
     front_set_outcome(front,
-                      json_pack("{s:i, s:s, s:b, s:o, s:o}", "generation", generation, "at", at,
-                                "ok", good, "errors", errors, "restart_needed_for",
-                                outcome->restart),
+                      json_pack("{s:i, s:s, s:b, s:o, s:o, s:o}", "generation", generation, "at",
+                                at, "ok", good, "read", read, "errors", errors,
+                                "restart_needed_for", outcome->restart),
                       outcome->problems);
 }
 
@@ -261,10 +272,15 @@ static void log_failed(const char *what, const struct failure *failure) {
     if (failure->status) log_event(LOG_ERROR, "reload_failed", "%s: %s", what, failure->message);
 }
 
-static void log_reloaded(const json_t *restart) {
+static void log_reloaded(const struct config *config, const json_t *restart) {
     const bool needed = json_array_size(restart);
     char *names = needed ? json_dumps(restart, 0) : NULL;
-    log_event(LOG_INFO, "reloaded", "the configuration was read again%s%s",
+    log_event(LOG_INFO, "reloaded", "%s%s%s",
+              *config_file() ? "the configuration was read again"
+              : *config->keys_file || *config->operators_dir
+                  ? "there is no configuration file to read again"
+                  : "there is nothing to read again: no configuration file, keys_file or "
+                    "operators_dir",
               needed ? "; a restart is needed for " : "", names ? names : "");
     free(names);
 }
@@ -279,7 +295,7 @@ static void reload(struct service *service, struct config *config) {
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
     if (!read_config(service, config, outcome.restart, &outcome.config))
-        log_reloaded(outcome.restart);
+        log_reloaded(config, outcome.restart);
     log_failed("the configuration stays as it was", &outcome.config);
     /* Keys first: a key that is taken back should not wait for a compiler. But a preset may need an
      * operator that is new. */
