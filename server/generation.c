@@ -28,6 +28,7 @@ struct generation *generation_create(uint32_t number) {
     generation->number = number;
     generation->texts_fd = -1;
     generation->holders = 1;
+    pthread_mutex_init(&generation->list_lock, NULL);
     return generation;
 }
 
@@ -68,8 +69,10 @@ static bool write_texts(struct generation *generation) {
            fcntl(generation->texts_fd, F_ADD_SEALS, seals) == 0; /* read-only for workers */
 }
 
-bool generation_set_document(struct generation_document *document, char *text) {
+/* Takes over TEXT; NULL: no memory, and the document stays. */
+static bool set_document(struct generation_document *document, char *text) {
     if (!text) return false;
+    free(document->text);
     document->text = text;
     document->length = strlen(text);
     snprintf(document->etag, sizeof document->etag, "\"%016llx\"",
@@ -77,12 +80,34 @@ bool generation_set_document(struct generation_document *document, char *text) {
     return true;
 }
 
-bool generation_close(struct generation *generation) {
+static json_t *files_json(const struct generation *generation) {
+    json_t *files = json_array();
+    for (int i = 0; i < generation->file_count; i++) {
+        const struct user_file *file = generation->files[i];
+        json_t *names = json_array();
+        for (int o = 0; o < file->count; o++)
+            json_array_append_new(names, json_string(file->ops[o].op.name));
+        json_array_append_new(files,
+                              json_pack("{s:s, s:o}", "file", file->name, "operators", names));
+    }
+    return files;
+}
+
+bool generation_set_problems(struct generation *generation, const json_t *problems) {
     json_t *list = ops_json(&generation->ops);
+    if (problems) json_object_set_new(list, "files", files_json(generation));
+    if (problems) json_object_set(list, "problems", (json_t *)problems);
     char *text = json_dumps(list, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     json_decref(list);
-    return generation_set_document(&generation->list, text) &&
-           generation_set_document(&generation->openapi, openapi_json(&generation->ops)) &&
+    pthread_mutex_lock(&generation->list_lock);
+    const bool made = set_document(&generation->list, text);
+    pthread_mutex_unlock(&generation->list_lock);
+    return made;
+}
+
+bool generation_close(struct generation *generation, const json_t *problems) {
+    return generation_set_problems(generation, problems) &&
+           set_document(&generation->openapi, openapi_json(&generation->ops)) &&
            write_texts(generation);
 }
 
@@ -120,6 +145,7 @@ void generation_release(struct generation *generation) {
     free(generation->texts);
     free(generation->list.text);
     free(generation->openapi.text);
+    pthread_mutex_destroy(&generation->list_lock);
     free(generation);
 }
 

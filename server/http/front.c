@@ -480,7 +480,6 @@ void front_destroy(struct front *front) {
     close_access(front);
     generations_release(&front->service.generations);
     json_decref(front->outcome);
-    json_decref(front->problems);
     for (struct origins *last; (last = front->origins); free(last)) front->origins = last->before;
     free(front);
 }

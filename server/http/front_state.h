@@ -65,7 +65,7 @@ struct front {
     struct socket_file files[2]; /* of `listen` and `admin_listen`, if they are unix sockets */
 
     pthread_mutex_t outcome_lock;
-    json_t *outcome, *problems; /* of the last reload: for GET /readyz and GET /ops */
+    json_t *outcome; /* of the last reload: for GET /readyz */
 
     /* atomic */
     struct origins *origins;

@@ -6,7 +6,6 @@
  * How it works. Accept-Encoding decides which form of a file is sent; each form has its own ETag,
  * and If-None-Match says whether the client has it. Header values that cannot be read allow nothing
  * and name nothing (RFC 9110, 8.8.3, 12.5.3 and 13.1.2). */
-#include "pipeline/skeletons/user_op.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
 
@@ -106,38 +105,12 @@ static struct reply document_reply(const struct exchange *exchange,
     return reply;
 }
 
-/* Adds the files of users' operators to the list, and what was wrong at the last reading. */
-static bool add_files(struct front *front, const struct generation *generation,
-                      struct generation_document *list) {
-    json_t *files = json_array();
-    for (int i = 0; i < generation->file_count; i++) {
-        const struct user_file *file = generation->files[i];
-        json_t *names = json_array();
-        for (int o = 0; o < file->count; o++)
-            json_array_append_new(names, json_string(file->ops[o].op.name));
-        json_array_append_new(files,
-                              json_pack("{s:s, s:o}", "file", file->name, "operators", names));
-    }
-    pthread_mutex_lock(&front->outcome_lock);
-    json_t *all = json_pack("{s:o, s:O?}", "files", files, "problems", front->problems);
-    char *more = json_dumps(all, JSON_COMPACT | JSON_PRESERVE_ORDER), *text = NULL;
-    pthread_mutex_unlock(&front->outcome_lock);
-    const struct generation_document *ops = &generation->list;
-    if (!more || asprintf(&text, "%.*s,%s", (int)ops->length - 1, ops->text, more + 1) < 0)
-        text = NULL;
-    json_decref(all);
-    free(more);
-    return generation_set_document(list, text);
-}
-
 enum status handle_ops(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
-    const struct generation *generation = exchange->request.generation;
-    struct generation_document list = generation->list;
-    const bool with_files = *exchange->front->service.config->operators_dir &&
-                            add_files(exchange->front, generation, &list);
-    *reply = document_reply(exchange, &list);
-    if (with_files) free(list.text);
+    struct generation *generation = exchange->request.generation;
+    pthread_mutex_lock(&generation->list_lock);
+    *reply = document_reply(exchange, &generation->list);
+    pthread_mutex_unlock(&generation->list_lock);
     return STATUS_OK;
 }
 

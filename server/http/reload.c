@@ -91,13 +91,15 @@ bool front_reload(struct front *front, const struct user_operators_watch *watch,
     struct generation *now = generations_hold(&front->service.generations);
     struct generation *next = user_operators_read(front->service.config, now, watch, failure);
     const bool same = next && is_same(now, next);
+    const bool taken = next && !same && !put_in_force(front, next, watch->interrupted, failure);
+    if (!taken) generation_set_problems(now, watch->problems);
     generation_release(now);
-    if (next && same) {
+    if (same) {
         log_event(LOG_INFO, "operators_unchanged",
                   "operators_dir was read again: nothing has changed");
         generation_release(next);
     }
-    return next && (same || !put_in_force(front, next, watch->interrupted, failure));
+    return same || taken;
 }
 
 /* ---- keys */
@@ -139,11 +141,9 @@ const char *front_origins(const struct front *front) {
     return __atomic_load_n(&front->origins, __ATOMIC_ACQUIRE)->list;
 }
 
-void front_set_outcome(struct front *front, json_t *outcome, json_t *problems) {
+void front_set_outcome(struct front *front, json_t *outcome) {
     pthread_mutex_lock(&front->outcome_lock);
     json_decref(front->outcome);
-    json_decref(front->problems);
     front->outcome = outcome;
-    front->problems = problems;
     pthread_mutex_unlock(&front->outcome_lock);
 }

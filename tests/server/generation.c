@@ -33,7 +33,7 @@ static void texts_are_found_again(void **state) {
     assert_false(generation_find_text(generation, "a.c", &text));
     add_file(generation, "folder/a.c", "aaa_one");
     add_file(generation, "folder/b.c", "aaa_two");
-    assert_true(generation_close(generation));
+    assert_true(generation_close(generation, NULL));
     assert_int_equal(generation->ops.added_count, 2);
     assert_non_null(op_set_find(&generation->ops, "aaa_two"));
     assert_true(generation_find_text(generation, "folder/b.c", &text));
@@ -58,11 +58,45 @@ static void texts_are_found_again(void **state) {
 static void without_users_operators_there_is_nothing_to_pass_on(void **state) {
     (void)state;
     struct generation *generation = generation_create(1);
-    assert_true(generation_close(generation));
+    assert_true(generation_close(generation, NULL));
     assert_int_equal(generation->texts_fd, -1);
     assert_int_equal(generation->ops.added_count, 0);
     generation_release(generation);
     generation_release(NULL);
+}
+
+/* GET /ops; the caller frees it. Its tag changes with its text. */
+static json_t *list_of(struct generation *generation, char etag[24]) {
+    json_t *list = json_loadb(generation->list.text, generation->list.length, 0, NULL);
+    assert_non_null(list);
+    strcpy(etag, generation->list.etag);
+    return list;
+}
+
+static void problems_of_a_later_reading_are_listed(void **state) {
+    (void)state;
+    struct generation *generation = generation_create(1);
+    char tags[3][24];
+    add_file(generation, "folder/a.c", "aaa_one");
+    assert_true(generation_close(generation, NULL));
+    json_t *list = list_of(generation, tags[0]);
+    assert_null(json_object_get(list, "files"));
+    assert_null(json_object_get(list, "problems"));
+    json_decref(list);
+    for (int i = 1; i < 3; i++) {
+        json_t *problems = i == 1 ? json_array() : json_pack("[s]", "a.c:4: \"}");
+        json_t *files = json_pack("[{s:s, s:[s]}]", "file", "a.c", "operators", "aaa_one");
+        assert_true(generation_set_problems(generation, problems));
+        list = list_of(generation, tags[i]);
+        assert_true(json_equal(json_object_get(list, "problems"), problems));
+        assert_true(json_equal(json_object_get(list, "files"), files));
+        assert_true(json_array_size(json_object_get(list, "operators")) > 1);
+        assert_string_not_equal(tags[i], tags[i - 1]);
+        json_decref(list);
+        json_decref(files);
+        json_decref(problems);
+    }
+    generation_release(generation);
 }
 
 static void who_is_left_is_alone(void **state) {
@@ -101,6 +135,10 @@ static void *hold_and_release(void *argument) {
         struct generation *generation = generations_hold(&crowd->generations);
         const struct op *op = op_set_find(&generation->ops, "aaa_counted");
         if (generation->number < last || !op || strcmp(op->name, "aaa_counted") != 0) abort();
+        pthread_mutex_lock(&generation->list_lock);
+        const bool whole = strlen(generation->list.text) == generation->list.length;
+        pthread_mutex_unlock(&generation->list_lock);
+        if (!whole) abort();
         last = generation->number;
         struct generation *again = generation_hold(generation);
         generation_release(generation);
@@ -112,13 +150,14 @@ static void *hold_and_release(void *argument) {
 static struct generation *counted(uint32_t number) {
     struct generation *generation = generation_create(number);
     add_file(generation, "counted.c", "aaa_counted");
-    assert_true(generation_close(generation));
+    assert_true(generation_close(generation, NULL));
     return generation;
 }
 
 static void threads_hold_what_is_replaced(void **state) {
     (void)state;
     static struct crowd crowd;
+    json_t *none = json_array();
     pthread_t threads[THREADS];
     generations_init(&crowd.generations, counted(1));
     for (int i = 0; i < THREADS; i++)
@@ -129,6 +168,7 @@ static void threads_hold_what_is_replaced(void **state) {
         generations_replace(&crowd.generations, next);
         usleep(100);
         generations_replace(&crowd.generations, counted(++number));
+        generation_set_problems(crowd.generations.current, number % 4 ? none : NULL);
         for (int i = 0; i < 1000000 && !generation_is_left(next); i++) usleep(10);
         assert_true(generation_is_left(next));
         generation_release(next);
@@ -137,12 +177,14 @@ static void threads_hold_what_is_replaced(void **state) {
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
     assert_true(generation_is_left(crowd.generations.current));
     generations_release(&crowd.generations);
+    json_decref(none);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_found_again),
         cmocka_unit_test(without_users_operators_there_is_nothing_to_pass_on),
+        cmocka_unit_test(problems_of_a_later_reading_are_listed),
         cmocka_unit_test(who_is_left_is_alone),
         cmocka_unit_test(threads_hold_what_is_replaced),
     };
