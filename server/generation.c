@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Holders are counted. A holder is added either under the lock while the generation
- * is current, or by a caller that already holds it. So when a generation is no longer in force,
- * only its holders can add one, and a sole holder remains the only one.
- *
- * Texts are stored in the order in which their operators were added, so that a worker that adds
- * them in this order finds the same names free. Each entry is the length of the path and of the
- * text with their NULs, as 64 bits each, then path and text. */
+/* How it works. Texts are stored in the order in which their operators were added, so that a worker
+ * that adds them in this order finds the same names free. Each entry is the length of the path and
+ * of the text with their NULs, as 64 bits each, then path and text. */
 #include "server/generation.h"
 
 #include "pipeline/fnv1a.h"
@@ -19,6 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+_Static_assert(offsetof(struct generation, holders) == 0, "as current.h wants it");
 
 /* ---- making one */
 
@@ -157,38 +155,10 @@ bool generation_in_force(const struct generation *generation) {
     return __atomic_load_n(&generation->in_force, __ATOMIC_RELAXED);
 }
 
-/* ---- the one in force */
-
-static void set_in_force(struct generation *generation, bool in_force) {
-    __atomic_store_n(&generation->in_force, in_force, __ATOMIC_RELAXED);
-}
-
-void generations_init(struct generations *generations, struct generation *first) {
-    pthread_mutex_init(&generations->lock, NULL);
-    generations->current = first;
-    set_in_force(first, true);
-}
-
-void generations_release(struct generations *generations) {
-    if (!generations->current) return;
-    generation_release(generations->current);
-    generations->current = NULL;
-    pthread_mutex_destroy(&generations->lock);
-}
-
-struct generation *generations_hold(struct generations *generations) {
-    pthread_mutex_lock(&generations->lock);
-    struct generation *current = generation_hold(generations->current);
-    pthread_mutex_unlock(&generations->lock);
-    return current;
-}
-
-void generations_replace(struct generations *generations, struct generation *next) {
-    pthread_mutex_lock(&generations->lock);
-    struct generation *before = generations->current;
-    generations->current = next;
-    set_in_force(before, false);
-    set_in_force(next, true);
-    pthread_mutex_unlock(&generations->lock);
+/* Both count as in force for a moment. */
+void generation_replace(struct current *current, struct generation *next) {
+    __atomic_store_n(&next->in_force, true, __ATOMIC_RELAXED);
+    struct generation *before = current_replace(current, next);
+    if (before) __atomic_store_n(&before->in_force, false, __ATOMIC_RELAXED);
     generation_release(before);
 }

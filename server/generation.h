@@ -17,6 +17,7 @@
 #define BURIN_GENERATION_H
 
 #include "pipeline/op_set.h"
+#include "server/current.h"
 
 #include <jansson.h>
 #include <pthread.h>
@@ -34,6 +35,7 @@ struct generation_document {
 };
 
 struct generation {
+    int holders;     /* atomic, as in current.h */
     uint32_t number; /* 1, 2...; a job carries it to the workers that have it */
     struct op_set ops;
     struct user_file *files[OP_SET_ADDED_MAX]; /* each has at least one operator */
@@ -45,9 +47,7 @@ struct generation {
     struct generation_document list;    /* GET /ops; its lock is held to read it */
     pthread_mutex_t list_lock;
 
-    /* atomic */
-    int holders;
-    bool in_force; /* new requests get this generation */
+    bool in_force; /* atomic: new requests get this generation */
 };
 
 /* ---- making one */
@@ -91,21 +91,7 @@ bool generation_is_left(const struct generation *generation);
 
 bool generation_in_force(const struct generation *generation);
 
-/* ---- the one in force */
-
-struct generations {
-    pthread_mutex_t lock;
-    struct generation *current;
-};
-
-/* Takes over the caller's hold of FIRST. */
-void generations_init(struct generations *generations, struct generation *first);
-void generations_release(struct generations *generations);
-
-/* Returns the generation in force, held for the caller. */
-struct generation *generations_hold(struct generations *generations);
-
-/* Puts NEXT in force, and takes over the caller's hold of it. */
-void generations_replace(struct generations *generations, struct generation *next);
+/* Puts NEXT in force in place of the one in CURRENT, and takes over the caller's hold of it. */
+void generation_replace(struct current *current, struct generation *next);
 
 #endif

@@ -17,7 +17,6 @@
 #include "server/access/query.h"
 
 #include <jansson.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -58,12 +57,12 @@ struct preset {
 };
 
 struct key_table {
+    int holders;             /* atomic, as in current.h */
     struct access_key *keys; /* sorted by id */
     int key_count;
     struct preset *presets;
     int preset_count;
     json_t *json;
-    int holders; /* atomic */
 };
 
 /* NULL: none. */
@@ -74,22 +73,5 @@ const struct preset *key_table_preset(const struct key_table *table, const char 
 bool access_key_may(const struct access_key *key, const char *what);
 
 void key_table_release(struct key_table *table); /* accepts NULL */
-
-/* ---- the one in force */
-
-struct key_tables {
-    pthread_mutex_t lock;
-    struct key_table *current; /* NULL: no key is asked for */
-};
-
-/* Takes over the caller's hold of FIRST, which may be NULL. */
-void key_tables_init(struct key_tables *tables, struct key_table *first);
-void key_tables_destroy(struct key_tables *tables);
-
-/* The table in force, held for the caller; NULL: there is none. */
-struct key_table *key_tables_hold(struct key_tables *tables);
-
-/* Puts NEXT in force, and takes over the caller's hold of it. */
-void key_tables_replace(struct key_tables *tables, struct key_table *next);
 
 #endif

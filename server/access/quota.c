@@ -9,6 +9,7 @@
 #include "server/api/json_writer.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 

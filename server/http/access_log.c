@@ -131,7 +131,7 @@ static void add_address(struct json_writer *line, const struct exchange *exchang
     if (path.full) strcpy(memory + path.length, cut);
     add_text(line, "path", memory, sizeof memory);
     struct json_writer query = json_writer_in(memory, SHOWN_QUERY);
-    struct generation *operators = generations_hold(&exchange->front->service.generations);
+    struct generation *operators = current_hold(&exchange->front->service.operators);
     struct address address = { &query, &exchange->request.grant, &operators->ops,
                                exchange->path && *exchange->path ? route_name(exchange->path)
                                                                  : "" };

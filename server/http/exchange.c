@@ -60,7 +60,7 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     clear(exchange);
     exchange->front = front;
     exchange->request.service = &front->service;
-    exchange->request.generation = generations_hold(&front->service.generations);
+    exchange->request.generation = current_hold(&front->service.operators);
     exchange->request.io_thread = (int)(listener - front->listeners);
     exchange->listener = listener;
     exchange->connection = connection;

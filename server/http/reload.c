@@ -80,7 +80,7 @@ static enum status put_in_force(struct front *front, struct generation *next,
     if (status) return generation_release(next), status;
     metrics_add_operators(front->service.metrics, &next->ops);
     const int count = next->ops.added_count;
-    generations_replace(&front->service.generations, next);
+    generation_replace(&front->service.operators, next);
     log_event(LOG_INFO, "operators_loaded", "operators_dir was read again: %d operator%s in force",
               count, count == 1 ? "" : "s");
     return STATUS_OK;
@@ -88,7 +88,7 @@ static enum status put_in_force(struct front *front, struct generation *next,
 
 bool front_reload(struct front *front, const struct user_operators_watch *watch,
                   struct failure *failure) {
-    struct generation *now = generations_hold(&front->service.generations);
+    struct generation *now = current_hold(&front->service.operators);
     struct generation *next = user_operators_read(front->service.config, now, watch, failure);
     const bool same = next && is_same(now, next);
     const bool taken = next && !same && !put_in_force(front, next, watch->interrupted, failure);
@@ -105,14 +105,14 @@ bool front_reload(struct front *front, const struct user_operators_watch *watch,
 /* ---- keys */
 
 bool front_adopt_keys(struct front *front, struct key_table *keys) {
-    if (!quota_link(keys, front->keys.current, front->service.config->quota_divisor)) return false;
+    if (!quota_link(keys, front->keys.thing, front->service.config->quota_divisor)) return false;
     for (int i = 0; i < keys->key_count; i++)
         metrics_add_key(front->service.metrics, keys->keys[i].id);
     return true;
 }
 
 bool front_reload_keys(struct front *front, struct failure *failure) {
-    struct generation *now = generations_hold(&front->service.generations);
+    struct generation *now = current_hold(&front->service.operators);
     struct key_table *next = key_file_read(front->service.config->keys_file, &now->ops, failure);
     generation_release(now);
     if (!next) return false;
@@ -123,7 +123,7 @@ bool front_reload_keys(struct front *front, struct failure *failure) {
     }
     log_event(LOG_INFO, "keys_loaded", "keys_file was read again: %d key%s in force",
               next->key_count, next->key_count == 1 ? "" : "s");
-    key_tables_replace(&front->keys, next);
+    key_table_release(current_replace(&front->keys, next));
     return true;
 }
 /* ---- what all requests see */

@@ -192,7 +192,7 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
 static enum status find_route(struct exchange *exchange, const char *path,
                               struct failure *failure) {
     exchange->path = path;
-    if (exchange->front->once) exchange->keys = key_tables_hold(&exchange->front->keys);
+    if (exchange->front->once) exchange->keys = current_hold(&exchange->front->keys);
     exchange->route = cors_preflight(exchange);
     return exchange->route ? STATUS_OK : find_work(exchange, path, failure);
 }

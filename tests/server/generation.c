@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Generations are replaced while threads hold them: each thread finds the current one, complete,
- * and the last holder is its only user. */
+ * and the last holder is its only user.
+ *
+ * covers: server/current.h */
 #include "server/generation.h"
 
 #include "pipeline/skeletons/reader.h"
@@ -101,22 +103,24 @@ static void problems_of_a_later_reading_are_listed(void **state) {
 
 static void who_is_left_is_alone(void **state) {
     (void)state;
-    struct generations generations;
+    struct current current;
     struct generation *first = generation_create(1), *second = generation_create(2);
-    generations_init(&generations, first);
+    current_init(&current, NULL);
+    assert_null(current_hold(&current));
+    generation_replace(&current, first);
     generation_hold(first); /* as a bank of workers does */
     assert_true(generation_in_force(first));
     assert_false(generation_in_force(second));
-    struct generation *request = generations_hold(&generations);
+    struct generation *request = current_hold(&current);
     assert_ptr_equal(request, first);
-    generations_replace(&generations, second);
+    generation_replace(&current, second);
     assert_false(generation_in_force(first));
     assert_true(generation_in_force(second));
     assert_false(generation_is_left(first)); /* the request holds it */
     generation_release(request);
     assert_true(generation_is_left(first));
     generation_release(first);
-    generations_release(&generations);
+    generation_release(current_replace(&current, NULL));
 }
 
 /* ---- many at once */
@@ -124,7 +128,7 @@ static void who_is_left_is_alone(void **state) {
 enum { THREADS = 4, GENERATIONS = 100 };
 
 struct crowd {
-    struct generations generations;
+    struct current current;
     bool stop; /* atomic */
 };
 
@@ -132,7 +136,7 @@ static void *hold_and_release(void *argument) {
     struct crowd *crowd = argument;
     uint32_t last = 0;
     while (!__atomic_load_n(&crowd->stop, __ATOMIC_RELAXED)) {
-        struct generation *generation = generations_hold(&crowd->generations);
+        struct generation *generation = current_hold(&crowd->current);
         const struct op *op = op_set_find(&generation->ops, "aaa_counted");
         if (generation->number < last || !op || strcmp(op->name, "aaa_counted") != 0) abort();
         pthread_mutex_lock(&generation->list_lock);
@@ -159,24 +163,25 @@ static void threads_hold_what_is_replaced(void **state) {
     static struct crowd crowd;
     json_t *none = json_array();
     pthread_t threads[THREADS];
-    generations_init(&crowd.generations, counted(1));
+    current_init(&crowd.current, NULL);
+    generation_replace(&crowd.current, counted(1));
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, hold_and_release, &crowd), 0);
     for (uint32_t number = 2; number <= GENERATIONS; number++) {
         struct generation *next = counted(number);
         generation_hold(next);
-        generations_replace(&crowd.generations, next);
+        generation_replace(&crowd.current, next);
         usleep(100);
-        generations_replace(&crowd.generations, counted(++number));
-        generation_set_problems(crowd.generations.current, number % 4 ? none : NULL);
+        generation_replace(&crowd.current, counted(++number));
+        generation_set_problems(crowd.current.thing, number % 4 ? none : NULL);
         for (int i = 0; i < 1000000 && !generation_is_left(next); i++) usleep(10);
         assert_true(generation_is_left(next));
         generation_release(next);
     }
     __atomic_store_n(&crowd.stop, true, __ATOMIC_RELAXED);
     for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-    assert_true(generation_is_left(crowd.generations.current));
-    generations_release(&crowd.generations);
+    assert_true(generation_is_left(crowd.current.thing));
+    generation_release(current_replace(&crowd.current, NULL));
     json_decref(none);
 }
 
