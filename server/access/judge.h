@@ -21,7 +21,7 @@ struct asking {
     const char *method, *path;  /* the path: decoded */
     const char *what;           /* for access_key_may: "resize", "preset:thumb"...; NULL: what every
                                    key may */
-    const char *op, *parts;     /* a preset's operator and parts; op NULL: it is no preset */
+    const struct preset *preset; /* that the path names */
     struct argument *arguments; /* of the query; they are sorted here */
     int count;
     const char *authorization; /* the header's value */

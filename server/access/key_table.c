@@ -2,6 +2,7 @@
 #include "server/access/key_table.h"
 
 #include "server/access/quota.h"
+#include "server/request/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,15 @@ const struct preset *key_table_preset(const struct key_table *table, const char 
     for (int i = 0; i < table->preset_count; i++)
         if (strcmp(table->presets[i].name, name) == 0) return &table->presets[i];
     return NULL;
+}
+
+enum status preset_apply(const struct preset *preset, struct settings *settings,
+                         struct failure *failure) {
+    enum status status = STATUS_OK;
+    for (int i = 0; i < preset->count && !status; i++)
+        status =
+            settings_set(settings, preset->arguments[i].name, preset->arguments[i].value, failure);
+    return status;
 }
 
 bool access_key_may(const struct access_key *key, const char *what) {

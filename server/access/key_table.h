@@ -23,6 +23,7 @@
 enum { KEY_ID_MAX = 33, PRESET_NAME_MAX = 33, KEYS_MAX = 4096, PRESETS_MAX = 1024 };
 
 struct quota;
+struct settings;
 
 /* 0: no limit. */
 struct key_limits {
@@ -68,6 +69,10 @@ struct key_table {
 /* NULL: none. */
 const struct access_key *key_table_find(const struct key_table *table, const char *id);
 const struct preset *key_table_preset(const struct key_table *table, const char *name);
+
+/* Sets the preset's parameters as a request would. */
+enum status preset_apply(const struct preset *preset, struct settings *settings,
+                         struct failure *failure);
 
 /* Whether KEY may do WHAT: "resize", "info", "preset:thumb"... */
 bool access_key_may(const struct access_key *key, const char *what);

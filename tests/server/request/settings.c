@@ -28,7 +28,7 @@ static enum status set(const char *op, const char *name, const char *value) {
 static void info_takes_a_device_alone(void **state) {
     (void)state;
     static const char *const others[] = { "type", "quality", "operations", "bins" };
-    settings_init_info(&settings);
+    settings_init_info(&settings, NULL);
     assert_int_equal(settings_set(&settings, "device", "cpu", &failure), STATUS_OK);
     assert_int_equal(settings_set(&settings, "device", "cpu", &failure), STATUS_BAD_PARAM);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
