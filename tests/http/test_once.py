@@ -41,7 +41,7 @@ def test_once(kept):
     check_problem(kept.post(address, bytes(1501)), 413)
     check_problem(kept.post(address, b"no picture"), 415)
     check_problem(kept.post(address, PICTURE), 410)
-    for wrong in ("", "short", "A" * 21, "A" * 23, "A" * 21 + "="):
+    for wrong in ("", "short", "A" * 21, "A" * 23, "A" * 21 + "=", "A" * 21 + "B"):
         check_problem(kept.post(SHOP.sign("/info", once=wrong), PICTURE), 400, "once")
 
 
