@@ -61,6 +61,7 @@ void access_note_page(struct exchange *exchange, const char *method) {
     asking.what = "";
     judge(exchange->keys, exchange->listener->hasher, &asking, &grant, &ignored);
     exchange->request.grant.origin = grant.origin;
+    grant_release(&grant);
 }
 
 bool access_takes(const struct exchange *exchange, const char *name, const char *value,
