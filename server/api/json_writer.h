@@ -32,6 +32,8 @@ void json_writer_double(struct json_writer *json, double number);
 void json_writer_ms(struct json_writer *json, double ms); /* three decimals, rounded half up; not
                                                              below 0 */
 void json_writer_string(struct json_writer *json, const char *text); /* quoted, escaped, in ASCII */
+/* Writes TEXT for an address: all but letters, digits and PLAIN as %XX. */
+void json_writer_percent(struct json_writer *json, const char *text, const char *plain);
 
 /* Writes "name": and the value, after a comma unless the member is the first of its object. */
 void json_writer_key(struct json_writer *json, const char *name);
