@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* json_writer.h - writes JSON and header values into memory of fixed size, without the heap, and
- * without printf where every request does so.
+/* json_writer.h - writes JSON, header values and addresses into memory of fixed size, without the
+ * heap, and without printf where every request does so.
  *
- * Used by:  timing_report.c, values_json.c, openapi_json.c, log.c and http/.
+ * Used by:  timing_report.c, values_json.c, openapi_json.c, log.c, access/ and http/.
  * Owns:     nothing; the memory is the caller's.
  * Fails:    a piece that does not fit is left out and `full` is set; the text always ends with a
  *           zero byte.

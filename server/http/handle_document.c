@@ -88,20 +88,27 @@ static void add(struct MHD_Response *response, const char *name, const char *val
     MHD_add_response_header(response, name, value);
 }
 
+/* KNOWN: the client has it; a 304 has the length, too. */
+static struct reply tagged_reply(const void *bytes, size_t length, enum MHD_ResponseMemoryMode mode,
+                                 const char *media_type, const char *etag, bool known) {
+    struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
+                           .bytes = known ? 0 : length };
+    reply.response = MHD_create_response_from_buffer(length, (void *)bytes, mode);
+    if (!reply.response) return reply;
+    add(reply.response, MHD_HTTP_HEADER_ETAG, etag);
+    if (!known) add(reply.response, MHD_HTTP_HEADER_CONTENT_TYPE, media_type);
+    return reply;
+}
+
 /* ---- lists */
 
 /* A copy, so that a slow reader does not hold the generation. */
 static struct reply document_reply(const struct exchange *exchange,
                                    const struct generation_document *document) {
-    const bool known = is_known(exchange, document->etag);
-    struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
-                           .bytes = known ? 0 : document->length };
-    reply.response =
-        MHD_create_response_from_buffer(document->length, document->text, MHD_RESPMEM_MUST_COPY);
-    if (!reply.response) return reply;
-    add(reply.response, MHD_HTTP_HEADER_ETAG, document->etag);
-    add(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
-    if (!known) add(reply.response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    struct reply reply =
+        tagged_reply(document->text, document->length, MHD_RESPMEM_MUST_COPY, "application/json",
+                     document->etag, is_known(exchange, document->etag));
+    if (reply.response) add(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
     return reply;
 }
 
@@ -166,39 +173,27 @@ static const char content_security_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/* LASTING: the content at this address never changes. */
-static struct reply file_reply(const struct page_file *file, bool gzip, bool known, bool lasting) {
-    const size_t length = gzip ? file->gzip_length : file->length;
-    struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
-                           .bytes = known ? 0 : length };
-    /* A 304 has the length, too. */
-    reply.response = MHD_create_response_from_buffer(
-        length, (void *)(gzip ? file->gzip_bytes : file->bytes), MHD_RESPMEM_PERSISTENT);
-    if (!reply.response) return reply;
-    add(reply.response, MHD_HTTP_HEADER_ETAG, gzip ? file->gzip_etag : file->etag);
-    add(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL,
-        lasting ? "public, max-age=31536000, immutable" : "no-cache");
-    add(reply.response, "Content-Security-Policy", content_security_policy);
-    add(reply.response, "Cross-Origin-Opener-Policy", "same-origin");
-    add(reply.response, "Referrer-Policy", "no-referrer");
-    if (known) return reply;
-    add(reply.response, MHD_HTTP_HEADER_CONTENT_TYPE, file->media_type);
-    if (gzip) add(reply.response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
-    return reply;
-}
-
 enum status handle_page(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
     const struct page_file *file = find_file(exchange->path);
-    const bool gzip = takes_gzip(exchange);
-    const bool known = is_known(exchange, gzip ? file->gzip_etag : file->etag);
-    const char *version = version_in(exchange->path);
+    const bool gzip = takes_gzip(exchange), is_page = strcmp(exchange->path, "/") == 0;
+    const char *version = version_in(exchange->path), *etag = gzip ? file->gzip_etag : file->etag;
     const bool is_own = version && memcmp(version, page_version, VERSION_LENGTH) == 0;
-    *reply = file_reply(file, gzip, known, is_own && strcmp(file->name, "index.html") != 0);
-    const bool is_page = strcmp(exchange->path, "/") == 0;
-    if (reply->response)
-        add(reply->response, MHD_HTTP_HEADER_VARY,
-            is_page ? "Accept, Accept-Encoding" : "Accept-Encoding");
+    const bool known = is_known(exchange, etag);
+    /* The content at this address never changes. */
+    const bool lasting = is_own && strcmp(file->name, "index.html") != 0;
+    *reply =
+        tagged_reply(gzip ? file->gzip_bytes : file->bytes, gzip ? file->gzip_length : file->length,
+                     MHD_RESPMEM_PERSISTENT, file->media_type, etag, known);
+    if (!reply->response) return STATUS_OK;
+    add(reply->response, MHD_HTTP_HEADER_CACHE_CONTROL,
+        lasting ? "public, max-age=31536000, immutable" : "no-cache");
+    add(reply->response, "Content-Security-Policy", content_security_policy);
+    add(reply->response, "Cross-Origin-Opener-Policy", "same-origin");
+    add(reply->response, "Referrer-Policy", "no-referrer");
+    add(reply->response, MHD_HTTP_HEADER_VARY,
+        is_page ? "Accept, Accept-Encoding" : "Accept-Encoding");
+    if (gzip && !known) add(reply->response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
     return STATUS_OK;
 }
 
