@@ -79,13 +79,6 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     return exchange;
 }
 
-void exchange_trace(const struct exchange *exchange, struct trace_fields *fields) {
-    struct header_lines states;
-    connection_header_lines(exchange->library, "tracestate", &states);
-    trace_print_parent(&exchange->request.trace, fields->parent);
-    trace_join_state(&exchange->request.trace, states.values, states.count, fields->state);
-}
-
 const char *exchange_coding(const struct exchange *exchange) {
     struct header_lines lines;
     connection_header_lines(exchange->library, MHD_HTTP_HEADER_CONTENT_ENCODING, &lines);
