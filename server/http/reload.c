@@ -121,11 +121,12 @@ bool front_reload_keys(struct front *front, struct failure *failure) {
         fail(failure, STATUS_NO_MEMORY, "there is no memory for the groups of keys");
         return false;
     }
+    key_table_release(current_replace(&front->keys, next));
     log_event(LOG_INFO, "keys_loaded", "keys_file was read again: %d key%s in force",
               next->key_count, next->key_count == 1 ? "" : "s");
-    key_table_release(current_replace(&front->keys, next));
     return true;
 }
+
 /* ---- what all requests see */
 
 bool front_set_origins(struct front *front, const char *list) {
