@@ -64,14 +64,13 @@ void access_note_page(struct exchange *exchange, const char *method) {
     grant_release(&grant);
 }
 
-bool access_takes(const struct exchange *exchange, const char *name, const char *value,
-                  enum status *status, struct failure *failure) {
+enum status access_set(struct exchange *exchange, const char *name, const char *value,
+                       struct failure *failure) {
     const struct grant *grant = &exchange->request.grant;
     const struct grant preset = { .preset = grant->preset };
-    *status = STATUS_OK;
-    if (grant_owns(grant, name)) return false;
-    if (grant->preset) *status = grant_check_field(&preset, name, value, failure);
-    return *status == STATUS_OK;
+    if (grant_owns(grant, name)) return STATUS_OK;
+    if (grant_check_field(&preset, name, value, failure)) return failure->status;
+    return settings_set(&exchange->request.settings, name, value, failure);
 }
 
 static enum status take_once(struct exchange *exchange, struct failure *failure) {

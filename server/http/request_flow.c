@@ -131,10 +131,7 @@ static enum MHD_Result set_argument(void *context, enum MHD_ValueKind kind, cons
     (void)kind;
     struct query *query = context;
     if (!*name && (!value || !*value)) return MHD_YES; /* nothing between two & */
-    if (!value) value = "";
-    if (access_takes(query->exchange, name, value, &query->status, query->failure))
-        query->status =
-            settings_set(&query->exchange->request.settings, name, value, query->failure);
+    query->status = access_set(query->exchange, name, value ? value : "", query->failure);
     return query->status ? MHD_NO : MHD_YES;
 }
 
