@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Holders are counted. A holder is added either under the lock while the generation
- * is current, or by a caller that already holds it. So when a generation is no longer in force,
- * only its holders can add one, and a sole holder remains the only one.
- *
- * Texts are stored in the order in which their operators were added, so that a worker that adds
- * them in this order finds the same names free. Each entry is the length of the path and of the
- * text with their NULs, as 64 bits each, then path and text. */
+/* How it works. Texts are stored in the order in which their operators were added, so that a worker
+ * that adds them in this order finds the same names free. Each entry is the length of the path and
+ * of the text with their NULs, as 64 bits each, then path and text. */
 #include "server/generation.h"
 
 #include "pipeline/fnv1a.h"
@@ -20,6 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+_Static_assert(offsetof(struct generation, holders) == 0, "as current.h wants it");
+
 /* ---- making one */
 
 struct generation *generation_create(uint32_t number) {
@@ -28,6 +26,7 @@ struct generation *generation_create(uint32_t number) {
     generation->number = number;
     generation->texts_fd = -1;
     generation->holders = 1;
+    pthread_mutex_init(&generation->list_lock, NULL);
     return generation;
 }
 
@@ -68,8 +67,10 @@ static bool write_texts(struct generation *generation) {
            fcntl(generation->texts_fd, F_ADD_SEALS, seals) == 0; /* read-only for workers */
 }
 
-bool generation_set_document(struct generation_document *document, char *text) {
+/* Takes over TEXT; NULL: no memory, and the document stays. */
+static bool set_document(struct generation_document *document, char *text) {
     if (!text) return false;
+    free(document->text);
     document->text = text;
     document->length = strlen(text);
     snprintf(document->etag, sizeof document->etag, "\"%016llx\"",
@@ -77,12 +78,34 @@ bool generation_set_document(struct generation_document *document, char *text) {
     return true;
 }
 
-bool generation_close(struct generation *generation) {
+static json_t *files_json(const struct generation *generation) {
+    json_t *files = json_array();
+    for (int i = 0; i < generation->file_count; i++) {
+        const struct user_file *file = generation->files[i];
+        json_t *names = json_array();
+        for (int o = 0; o < file->count; o++)
+            json_array_append_new(names, json_string(file->ops[o].op.name));
+        json_array_append_new(files,
+                              json_pack("{s:s, s:o}", "file", file->name, "operators", names));
+    }
+    return files;
+}
+
+bool generation_set_problems(struct generation *generation, const json_t *problems) {
     json_t *list = ops_json(&generation->ops);
+    if (problems) json_object_set_new(list, "files", files_json(generation));
+    if (problems) json_object_set(list, "problems", (json_t *)problems);
     char *text = json_dumps(list, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
     json_decref(list);
-    return generation_set_document(&generation->list, text) &&
-           generation_set_document(&generation->openapi, openapi_json(&generation->ops)) &&
+    pthread_mutex_lock(&generation->list_lock);
+    const bool made = set_document(&generation->list, text);
+    pthread_mutex_unlock(&generation->list_lock);
+    return made;
+}
+
+bool generation_close(struct generation *generation, const json_t *problems) {
+    return generation_set_problems(generation, problems) &&
+           set_document(&generation->openapi, openapi_json(&generation->ops)) &&
            write_texts(generation);
 }
 
@@ -120,6 +143,7 @@ void generation_release(struct generation *generation) {
     free(generation->texts);
     free(generation->list.text);
     free(generation->openapi.text);
+    pthread_mutex_destroy(&generation->list_lock);
     free(generation);
 }
 
@@ -131,38 +155,10 @@ bool generation_in_force(const struct generation *generation) {
     return __atomic_load_n(&generation->in_force, __ATOMIC_RELAXED);
 }
 
-/* ---- the one in force */
-
-static void set_in_force(struct generation *generation, bool in_force) {
-    __atomic_store_n(&generation->in_force, in_force, __ATOMIC_RELAXED);
-}
-
-void generations_init(struct generations *generations, struct generation *first) {
-    pthread_mutex_init(&generations->lock, NULL);
-    generations->current = first;
-    set_in_force(first, true);
-}
-
-void generations_release(struct generations *generations) {
-    if (!generations->current) return;
-    generation_release(generations->current);
-    generations->current = NULL;
-    pthread_mutex_destroy(&generations->lock);
-}
-
-struct generation *generations_hold(struct generations *generations) {
-    pthread_mutex_lock(&generations->lock);
-    struct generation *current = generation_hold(generations->current);
-    pthread_mutex_unlock(&generations->lock);
-    return current;
-}
-
-void generations_replace(struct generations *generations, struct generation *next) {
-    pthread_mutex_lock(&generations->lock);
-    struct generation *before = generations->current;
-    generations->current = next;
-    set_in_force(before, false);
-    set_in_force(next, true);
-    pthread_mutex_unlock(&generations->lock);
+/* Both count as in force for a moment. */
+void generation_replace(struct current *current, struct generation *next) {
+    __atomic_store_n(&next->in_force, true, __ATOMIC_RELAXED);
+    struct generation *before = current_replace(current, next);
+    if (before) __atomic_store_n(&before->in_force, false, __ATOMIC_RELAXED);
     generation_release(before);
 }

@@ -9,14 +9,17 @@
  *           for each; http/reload.c puts the next one in force.
  * Owns:     the records and texts of its users' operators, until the last hold is released.
  * Fails:    generation_create, generation_add and generation_close without memory.
- * Threads:  one makes it; once it is closed it is read-only, and any may hold and release it.
+ * Threads:  one makes it; once it is closed it is read-only but for its list, which the main thread
+ *           may replace, and any may hold and release it.
  * Limits:   OP_SET_ADDED_MAX operators of users.
  */
 #ifndef BURIN_GENERATION_H
 #define BURIN_GENERATION_H
 
 #include "pipeline/op_set.h"
+#include "server/current.h"
 
+#include <jansson.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +35,7 @@ struct generation_document {
 };
 
 struct generation {
+    int holders;     /* atomic, as in current.h */
     uint32_t number; /* 1, 2...; a job carries it to the workers that have it */
     struct op_set ops;
     struct user_file *files[OP_SET_ADDED_MAX]; /* each has at least one operator */
@@ -39,11 +43,11 @@ struct generation {
     char *texts; /* concatenated texts of all files: see generation_next_text */
     size_t texts_length;
     int texts_fd; /* a sealed memfd with `texts` for the workers; -1: there are no texts */
-    struct generation_document list, openapi; /* GET /ops, GET /openapi.json */
+    struct generation_document openapi; /* GET /openapi.json */
+    struct generation_document list;    /* GET /ops; its lock is held to read it */
+    pthread_mutex_t list_lock;
 
-    /* atomic */
-    int holders;
-    bool in_force; /* new requests get this generation */
+    bool in_force; /* atomic: new requests get this generation */
 };
 
 /* ---- making one */
@@ -56,11 +60,13 @@ struct generation *generation_create(uint32_t number);
 bool generation_add(struct generation *generation, struct user_file *file, const char *path,
                     const char *text, size_t length);
 
-/* Takes over TEXT, heap; NULL: out of memory, and false. */
-bool generation_set_document(struct generation_document *document, char *text);
+/* Makes the documents and the memfd, after which no operator may be added. PROBLEMS: as below. */
+bool generation_close(struct generation *generation, const json_t *problems);
 
-/* Makes the documents and the memfd, after which no operator may be added. */
-bool generation_close(struct generation *generation);
+/* Makes the list anew, with the files of operators and the PROBLEMS of the last reading, a list of
+ * sentences; NULL: there is no operators_dir, and neither of them. False: no memory, and the list
+ * stays. */
+bool generation_set_problems(struct generation *generation, const json_t *problems);
 
 /* A source as it was read from the folder. Path and text end with NUL. */
 struct generation_text {
@@ -85,21 +91,7 @@ bool generation_is_left(const struct generation *generation);
 
 bool generation_in_force(const struct generation *generation);
 
-/* ---- the one in force */
-
-struct generations {
-    pthread_mutex_t lock;
-    struct generation *current;
-};
-
-/* Takes over the caller's hold of FIRST. */
-void generations_init(struct generations *generations, struct generation *first);
-void generations_release(struct generations *generations);
-
-/* Returns the generation in force, held for the caller. */
-struct generation *generations_hold(struct generations *generations);
-
-/* Puts NEXT in force, and takes over the caller's hold of it. */
-void generations_replace(struct generations *generations, struct generation *next);
+/* Puts NEXT in force in place of the one in CURRENT, and takes over the caller's hold of it. */
+void generation_replace(struct current *current, struct generation *next);
 
 #endif

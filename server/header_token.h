@@ -31,4 +31,10 @@ static inline bool token_is_control(unsigned char c) {
     return (c < 32 && c != '\t') || c == 127;
 }
 
+static inline bool token_has_control(const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++)
+        if (token_is_control((unsigned char)text[i])) return true;
+    return false;
+}
+
 #endif

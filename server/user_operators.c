@@ -171,8 +171,7 @@ __attribute__((format(printf, 2, 3))) static void problem(struct reading *readin
     const bool within = strncmp(sentence, folder, length) == 0;
     const char *rest = sentence + (within ? length + strspn(sentence + length, "/") : 0);
     pthread_mutex_lock(&reading->lock);
-    if (reading->watch->problems)
-        json_array_append_new(reading->watch->problems, json_string(rest));
+    json_array_append_new(reading->watch->problems, json_string(rest));
     pthread_mutex_unlock(&reading->lock);
 }
 
@@ -383,7 +382,8 @@ struct generation *user_operators_read(const struct config *config, const struct
         read = read_folder(reading, failure);
     }
     free(reading);
-    if (read && fresh && !watch->interrupted() && generation_close(fresh)) {
+    const json_t *problems = *config->operators_dir ? watch->problems : NULL;
+    if (read && fresh && !watch->interrupted() && generation_close(fresh, problems)) {
         if (before) log_removed(before, fresh);
         return fresh;
     }

@@ -42,7 +42,7 @@ struct user_operators_watch {
      * end, follows within little more than user_operators_check_ms(). May be NULL. */
     void (*progress)(void *context, const char *path);
     void *context;
-    json_t *problems; /* a list: gets a sentence for each mistake in a file; NULL: none is kept */
+    json_t *problems; /* a list: gets a sentence for each mistake in a file */
 };
 
 /* The longest time for the check of one file. */

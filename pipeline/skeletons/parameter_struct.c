@@ -13,10 +13,14 @@
 
 static const char directive[] = "#STRUCT";
 
-/* Parameters and parts that every request has, besides those for the result's encoding. */
-static const char *const taken[] = { "device",  "operations", "damaged", "widths", "types",
-                                     "outputs", "image",      "file",    "media" };
-enum { TAKEN = sizeof taken / sizeof *taken };
+/* The parameters of signed addresses, then parameters and parts that every request has, besides
+ * those for the result's encoding. */
+static const char *const taken[] = { "key",      "expires", "not_before", "body_max", "pixels_max",
+                                     "in_types", "free",    "parts",      "origin",   "client",
+                                     "digest",   "once",    "signature",  "device",   "image",
+                                     "file",     "media",   "damaged",    "widths",   "operations",
+                                     "types",    "outputs" };
+enum { TAKEN = sizeof taken / sizeof *taken, TAKEN_OF_ADDRESSES = 13 };
 
 static const char *taken_name(int index) {
     return index < TAKEN ? taken[index] : encode_option_name(index - TAKEN);
@@ -220,7 +224,9 @@ static bool name_is_free(const struct parameter_struct *out, const struct token 
     for (int i = 0; (other = taken_name(i)); i++) {
         if (!token_is(name, other)) continue;
         diagnostics_add(diagnostics, name->line, directive,
-                        "every request has a parameter \"%s\" already: choose another name", other);
+                        "%s a parameter \"%s\" already: choose another name",
+                        i < TAKEN_OF_ADDRESSES ? "signed addresses have" : "every request has",
+                        other);
         return false;
     }
     for (int i = 0; i < out->count; i++) {

@@ -118,8 +118,8 @@ static bool list_params(struct user_op *op, const char *directive,
 
 static bool name_is_free(const struct user_file *file, const struct token *name,
                          const char *directive, struct diagnostics *diagnostics) {
-    static const char *const paths[] = { "pipeline", "info",    "ops",   "livez",
-                                         "readyz",   "metrics", "health" };
+    static const char *const paths[] = { "pipeline", "info",    "ops",    "livez",
+                                         "readyz",   "metrics", "health", "quota" };
     char shown[TOKEN_SHOWN_MAX];
     token_shown(name, shown);
     const char *reason = registry_find(shown) ? "there is an operator of that name already" : NULL;

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { SIGNATURE_LENGTH = BASE64URL_LENGTH(DIGEST_BYTES), ONCE_LENGTH = BASE64URL_LENGTH(16) };
+enum { SIGNATURE_LENGTH = BASE64URL_LENGTH(DIGEST_BYTES) };
 
 static const struct access_key nobody = { .id = "" };
 
@@ -128,15 +128,10 @@ static bool lower(const struct asking *asking, const char *name, long *limit) {
     return true;
 }
 
-static bool is_base64url(const char *text, size_t length) {
-    return strlen(text) == length &&
-           strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_") ==
-               length;
-}
-
 static enum status read_limits(const struct asking *asking, struct grant *grant,
                                struct failure *failure) {
     static const char hash[] = "sha-256:";
+    uint8_t bytes[DIGEST_BYTES];
     grant->free = find(asking, "free");
     if (find(asking, "parts")) grant->parts = find(asking, "parts");
     grant->in_types = find(asking, "in_types");
@@ -149,8 +144,8 @@ static enum status read_limits(const struct asking *asking, struct grant *grant,
         return bad_limit("free", "a list such as width:16..2000,type:jpeg|webp", failure);
     if (!grant->digest) return STATUS_OK;
     if (strncmp(grant->digest, hash, strlen(hash)) != 0 ||
-        !is_base64url(grant->digest + strlen(hash), SIGNATURE_LENGTH))
-        return bad_limit("digest", "sha-256: and 43 characters of base64url", failure);
+        !base64url_read(grant->digest + strlen(hash), bytes, sizeof bytes))
+        return bad_limit("digest", "sha-256: and 32 bytes as 43 characters of base64url", failure);
     grant->digest += strlen(hash);
     return STATUS_OK;
 }
@@ -177,14 +172,14 @@ static enum status check_where(const struct asking *asking, struct failure *fail
 static enum status read_once(struct hasher *hasher, const struct asking *asking,
                              struct grant *grant, struct failure *failure) {
     const char *once = find(asking, "once");
-    uint8_t digest[DIGEST_BYTES];
+    uint8_t digest[DIGEST_BYTES], bytes[ONCE_BYTES];
     if (!once) return STATUS_OK;
-    if (!is_base64url(once, ONCE_LENGTH))
-        return bad_limit("once", "22 characters of base64url", failure);
+    if (!base64url_read(once, bytes, sizeof bytes))
+        return bad_limit("once", "16 bytes as 22 characters of base64url", failure);
     if (grant->expires - asking->now > ONCE_SECONDS_MAX)
         return bad_limit("expires", "at most a day from now, as the address has once", failure);
     if (!hasher_begin(hasher) || !hasher_add(hasher, grant->key, sizeof grant->key) ||
-        !hasher_add(hasher, once, ONCE_LENGTH) || !hasher_end(hasher, digest))
+        !hasher_add(hasher, bytes, sizeof bytes) || !hasher_end(hasher, digest))
         return out_of_memory(failure);
     grant->is_once = true;
     memcpy(grant->once, digest, ONCE_BYTES);
@@ -200,8 +195,8 @@ static enum status check_key(const struct access_key *key, const struct asking *
     grant->use.quota = key->quota;
     grant->use.limits = key->limits;
     grant->share = key->share;
-    grant->preset = asking->op;
-    grant->parts = asking->parts;
+    grant->preset = asking->preset;
+    grant->parts = asking->preset ? asking->preset->parts : NULL;
     grant->body_bytes_max = key->limits.body_bytes_max;
     grant->pixels_max = key->limits.pixels_max;
     if (asking->now >= key->not_after)
@@ -231,8 +226,9 @@ enum status judge(const struct key_table *table, struct hasher *hasher, const st
     if (!status) status = check_where(asking, failure);
     if (!status) status = read_once(hasher, asking, grant, failure);
     /* Else a key for presets alone could have forms change what they do. */
-    const bool adds = grant->free || grant->parts != asking->parts;
-    if (!status && adds && asking->op && !access_key_may(key, asking->op))
+    const struct preset *preset = asking->preset;
+    if (!status && preset && (grant->free || grant->parts != preset->parts) &&
+        !access_key_may(key, preset->op))
         return fail(failure, STATUS_FORBIDDEN, "the key %s may not leave parts of a preset free",
                     key->id);
     return status;

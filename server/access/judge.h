@@ -18,11 +18,11 @@
 
 /* Texts may be NULL if the request has none, or several. */
 struct asking {
-    const char *method, *path;  /* the path: decoded */
-    const char *what;           /* for access_key_may: "resize", "preset:thumb"...; NULL: what every
-                                   key may */
-    const char *op, *parts;     /* a preset's operator and parts; op NULL: it is no preset */
-    struct argument *arguments; /* of the query; they are sorted here */
+    const char *method, *path;   /* the path: decoded */
+    const char *what;            /* for access_key_may: "resize", "preset:thumb"...; NULL: what
+                                    every key may */
+    const struct preset *preset; /* that the path names; NULL: none */
+    struct argument *arguments;  /* of the query; they are sorted here */
     int count;
     const char *authorization; /* the header's value */
     const char *api_key;       /* a token in another place, where the path allows that */

@@ -259,21 +259,18 @@ static bool read_keys(struct reading *reading, const json_t *list) {
 
 /* ---- presets */
 
-/* Sets the preset's parameters as a request would. Which are left to a form is not known. */
+/* Which parameters are left to a form is not known. */
 static bool check_preset(const struct reading *reading, const struct preset *preset) {
     struct settings settings;
     struct imaginary imaginary;
     struct failure failure = { 0 };
-    const char *op = strcmp(preset->op, "pipeline") == 0 ? NULL : preset->op;
     char what[sizeof failure.message + 16];
-    if (op && !op_set_find(reading->ops, op) && !imaginary_has(op))
+    if (strcmp(preset->op, "pipeline") != 0 && !op_set_find(reading->ops, preset->op) &&
+        !imaginary_has(preset->op))
         return wrong(reading, preset->name, "must begin with an operator or pipeline");
     enum status status =
-        settings_init(&settings, reading->ops, op,
-                      imaginary_dialect(&imaginary, reading->ops, op, false), &failure);
-    for (int i = 0; i < preset->count && !status; i++)
-        status = settings_set(&settings, preset->arguments[i].name, preset->arguments[i].value,
-                              &failure);
+        imaginary_begin(&imaginary, &settings, reading->ops, preset->op, false, &failure);
+    if (!status) status = preset_apply(preset, &settings, &failure);
     settings_release(&settings);
     snprintf(what, sizeof what, "is wrong: %s", failure.message);
     return !status || wrong(reading, preset->name, what);

@@ -2,9 +2,12 @@
 #include "server/access/key_table.h"
 
 #include "server/access/quota.h"
+#include "server/request/settings.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+_Static_assert(offsetof(struct key_table, holders) == 0, "as current.h wants it");
 
 /* Takes the same steps, without a branch, for an id that is there and for one that is not. */
 const struct access_key *key_table_find(const struct key_table *table, const char *id) {
@@ -26,6 +29,15 @@ const struct preset *key_table_preset(const struct key_table *table, const char 
     return NULL;
 }
 
+enum status preset_apply(const struct preset *preset, struct settings *settings,
+                         struct failure *failure) {
+    enum status status = STATUS_OK;
+    for (int i = 0; i < preset->count && !status; i++)
+        status =
+            settings_set(settings, preset->arguments[i].name, preset->arguments[i].value, failure);
+    return status;
+}
+
 bool access_key_may(const struct access_key *key, const char *what) {
     for (size_t i = 0; i < json_array_size(key->may); i++)
         if (strcmp(json_string_value(json_array_get(key->may, i)), what) == 0) return true;
@@ -41,33 +53,4 @@ void key_table_release(struct key_table *table) {
     free(table->presets);
     json_decref(table->json);
     free(table);
-}
-
-/* ---- the one in force */
-
-void key_tables_init(struct key_tables *tables, struct key_table *first) {
-    pthread_mutex_init(&tables->lock, NULL);
-    tables->current = first;
-}
-
-void key_tables_destroy(struct key_tables *tables) {
-    key_table_release(tables->current);
-    tables->current = NULL;
-    pthread_mutex_destroy(&tables->lock);
-}
-
-struct key_table *key_tables_hold(struct key_tables *tables) {
-    pthread_mutex_lock(&tables->lock);
-    struct key_table *table = tables->current;
-    if (table) __atomic_add_fetch(&table->holders, 1, __ATOMIC_RELAXED);
-    pthread_mutex_unlock(&tables->lock);
-    return table;
-}
-
-void key_tables_replace(struct key_tables *tables, struct key_table *next) {
-    pthread_mutex_lock(&tables->lock);
-    struct key_table *before = tables->current;
-    tables->current = next;
-    pthread_mutex_unlock(&tables->lock);
-    key_table_release(before);
 }

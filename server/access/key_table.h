@@ -17,13 +17,13 @@
 #include "server/access/query.h"
 
 #include <jansson.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 enum { KEY_ID_MAX = 33, PRESET_NAME_MAX = 33, KEYS_MAX = 4096, PRESETS_MAX = 1024 };
 
 struct quota;
+struct settings;
 
 /* 0: no limit. */
 struct key_limits {
@@ -58,38 +58,25 @@ struct preset {
 };
 
 struct key_table {
+    int holders;             /* atomic, as in current.h */
     struct access_key *keys; /* sorted by id */
     int key_count;
     struct preset *presets;
     int preset_count;
     json_t *json;
-    int holders; /* atomic */
 };
 
 /* NULL: none. */
 const struct access_key *key_table_find(const struct key_table *table, const char *id);
 const struct preset *key_table_preset(const struct key_table *table, const char *name);
 
+/* Sets the preset's parameters as a request would. */
+enum status preset_apply(const struct preset *preset, struct settings *settings,
+                         struct failure *failure);
+
 /* Whether KEY may do WHAT: "resize", "info", "preset:thumb"... */
 bool access_key_may(const struct access_key *key, const char *what);
 
 void key_table_release(struct key_table *table); /* accepts NULL */
-
-/* ---- the one in force */
-
-struct key_tables {
-    pthread_mutex_t lock;
-    struct key_table *current; /* NULL: no key is asked for */
-};
-
-/* Takes over the caller's hold of FIRST, which may be NULL. */
-void key_tables_init(struct key_tables *tables, struct key_table *first);
-void key_tables_destroy(struct key_tables *tables);
-
-/* The table in force, held for the caller; NULL: there is none. */
-struct key_table *key_tables_hold(struct key_tables *tables);
-
-/* Puts NEXT in force, and takes over the caller's hold of it. */
-void key_tables_replace(struct key_tables *tables, struct key_table *next);
 
 #endif

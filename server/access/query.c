@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/access/query.h"
 
+#include "server/api/json_writer.h"
+
 #include <ctype.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SIGNATURE "signature"
 
 /* ---- reading */
 
@@ -60,67 +58,32 @@ const char *query_find(const struct argument *arguments, int count, const char *
 
 /* ---- printing */
 
-struct writer {
-    char *at, *end; /* END: one byte is left for a zero */
-    bool full;
-};
-
-static void add(struct writer *out, char c) {
-    if (out->at < out->end)
-        *out->at++ = c;
-    else
-        out->full = true;
-}
-
-static void add_text(struct writer *out, const char *text) {
-    while (*text) add(out, *text++);
-}
-
-static void add_encoded(struct writer *out, const char *text) {
-    static const char hex[] = "0123456789ABCDEF";
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        const bool plain = c < 128 && (isalnum(c) || strchr("-._~", c));
-        if (plain) add(out, *text);
-        if (plain) continue;
-        add(out, '%');
-        add(out, hex[c >> 4]);
-        add(out, hex[c & 15]);
-    }
-}
-
-static void add_query(struct writer *out, const struct argument *arguments, int count,
-                      const char *except) {
-    const char *start = out->at;
+/* Adds all but the signature. */
+static void add_query(struct json_writer *out, const struct argument *arguments, int count) {
+    const size_t start = out->length;
     for (int i = 0; i < count; i++) {
-        if (except && strcmp(arguments[i].name, except) == 0) continue;
-        if (out->at != start) add(out, '&');
-        add_encoded(out, arguments[i].name);
-        add(out, '=');
-        add_encoded(out, arguments[i].value);
+        if (strcmp(arguments[i].name, "signature") == 0) continue;
+        if (out->length != start) json_writer_add(out, "&");
+        json_writer_percent(out, arguments[i].name, "-._~");
+        json_writer_add(out, "=");
+        json_writer_percent(out, arguments[i].value, "-._~");
     }
 }
 
-static size_t finish(struct writer *out, const char *start) {
-    *out->at = '\0';
-    return out->full ? 0 : (size_t)(out->at - start);
-}
-
-size_t query_print(const struct argument *arguments, int count, const char *except, char *out,
-                   size_t size) {
-    struct writer writer = { .at = out, .end = out + size - 1 };
-    add_query(&writer, arguments, count, except);
-    return finish(&writer, out);
+size_t query_print(const struct argument *arguments, int count, char *out, size_t size) {
+    struct json_writer writer = json_writer_in(out, size);
+    add_query(&writer, arguments, count);
+    return writer.full ? 0 : writer.length;
 }
 
 size_t query_message(const char *method, const char *path, const struct argument *arguments,
                      int count, char out[MESSAGE_MAX]) {
-    struct writer writer = { .at = out, .end = out + MESSAGE_MAX - 1 };
-    add_text(&writer, "burin-1\n");
-    add_text(&writer, method);
-    add(&writer, '\n');
-    add_text(&writer, path);
-    add(&writer, '\n');
-    add_query(&writer, arguments, count, SIGNATURE);
-    return finish(&writer, out);
+    struct json_writer writer = json_writer_in(out, MESSAGE_MAX);
+    json_writer_add(&writer, "burin-1\n");
+    json_writer_add(&writer, method);
+    json_writer_add(&writer, "\n");
+    json_writer_add(&writer, path);
+    json_writer_add(&writer, "\n");
+    add_query(&writer, arguments, count);
+    return writer.full ? 0 : writer.length;
 }

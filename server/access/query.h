@@ -38,10 +38,9 @@ const char *query_sort(struct argument *arguments, int count);
 /* NULL: there is none. */
 const char *query_find(const struct argument *arguments, int count, const char *name);
 
-/* Writes the arguments as a query, except the one named EXCEPT (may be NULL); returns the length,
- * or 0 if there are none or they do not fit. */
-size_t query_print(const struct argument *arguments, int count, const char *except, char *out,
-                   size_t size);
+/* Writes the arguments but the signature as a query; returns the length, or 0 if there are none or
+ * they do not fit. */
+size_t query_print(const struct argument *arguments, int count, char *out, size_t size);
 
 /* Writes the text that is signed and returns its length; 0: it does not fit. The arguments are
  * sorted. PATH is decoded. */

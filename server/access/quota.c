@@ -9,6 +9,7 @@
 #include "server/api/json_writer.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,24 +67,32 @@ void quota_release(struct quota *quota) {
     free(quota);
 }
 
-static struct quota *find(const struct key_table *table, const char *group) {
-    for (int i = 0; table && i < table->key_count; i++)
-        if (table->keys[i].quota && strcmp(table->keys[i].group, group) == 0)
-            return table->keys[i].quota;
-    return NULL;
+/* Keys of one group together; first those that have its ledger. */
+static int by_group(const void *a, const void *b) {
+    const struct access_key *one = *(struct access_key *const *)a,
+                            *other = *(struct access_key *const *)b;
+    const int order = strcmp(one->group, other->group);
+    return order ? order : !one->quota - !other->quota;
 }
 
 bool quota_link(struct key_table *next, const struct key_table *before, long divisor) {
-    for (int i = 0; i < next->key_count; i++) {
-        struct access_key *key = &next->keys[i];
-        struct quota *quota = find(before, key->group);
-        if (!quota) quota = find(next, key->group);
-        if (!quota) quota = create(key->group, divisor);
-        if (!quota) return false;
+    const int known = before ? before->key_count : 0, count = known + next->key_count;
+    struct access_key **keys = malloc((size_t)(count + 1) * sizeof(struct access_key *));
+    struct quota *quota = NULL;
+    if (!keys) return false;
+    for (int i = 0; i < count; i++) keys[i] = i < known ? &before->keys[i] : &next->keys[i - known];
+    qsort(keys, (size_t)count, sizeof *keys, by_group);
+    bool good = true;
+    for (int i = 0; i < count && good; i++) {
+        if (!quota || strcmp(quota->group, keys[i]->group) != 0) quota = keys[i]->quota;
+        if (keys[i]->quota) continue;
+        if (!quota) quota = create(keys[i]->group, divisor);
         quota_hold(quota);
-        key->quota = quota;
+        keys[i]->quota = quota;
+        good = quota;
     }
-    return true;
+    free(keys);
+    return good;
 }
 
 const char *quota_group(const struct quota *quota) {

@@ -3,6 +3,7 @@
 
 #include "pipeline/utf8.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,6 +87,17 @@ void json_writer_string(struct json_writer *json, const char *text) {
         bytes += !bytes;
     }
     json_writer_bytes(json, "\"", 1);
+}
+
+void json_writer_percent(struct json_writer *json, const char *text, const char *plain) {
+    static const char hex[] = "0123456789ABCDEF";
+    for (; *text && !json->full; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c < 128 && (isalnum(c) || strchr(plain, c)))
+            json_writer_bytes(json, text, 1);
+        else
+            json_writer_bytes(json, (char[]){ '%', hex[c >> 4], hex[c & 15] }, 3);
+    }
 }
 
 void json_writer_key(struct json_writer *json, const char *name) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* json_writer.h - writes JSON and header values into memory of fixed size, without the heap, and
- * without printf where every request does so.
+/* json_writer.h - writes JSON, header values and addresses into memory of fixed size, without the
+ * heap, and without printf where every request does so.
  *
- * Used by:  timing_report.c, values_json.c, openapi_json.c, log.c and http/.
+ * Used by:  timing_report.c, values_json.c, openapi_json.c, log.c, access/ and http/.
  * Owns:     nothing; the memory is the caller's.
  * Fails:    a piece that does not fit is left out and `full` is set; the text always ends with a
  *           zero byte.
@@ -32,6 +32,8 @@ void json_writer_double(struct json_writer *json, double number);
 void json_writer_ms(struct json_writer *json, double ms); /* three decimals, rounded half up; not
                                                              below 0 */
 void json_writer_string(struct json_writer *json, const char *text); /* quoted, escaped, in ASCII */
+/* Writes TEXT for an address: all but letters, digits and PLAIN as %XX. */
+void json_writer_percent(struct json_writer *json, const char *text, const char *plain);
 
 /* Writes "name": and the value, after a comma unless the member is the first of its object. */
 void json_writer_key(struct json_writer *json, const char *name);

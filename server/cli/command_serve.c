@@ -217,8 +217,7 @@ static enum status read_config(struct service *service, struct config *config, j
 /* One reading of everything: what failed, zeroed for what did not. */
 struct outcome {
     struct failure config, keys, operators;
-    json_t *restart;  /* the keys that a restart would change */
-    json_t *problems; /* of operators' files */
+    json_t *restart; /* the keys that a restart would change */
 };
 
 /* Appends the sentence of a failure, with the name alone of the file or folder at PATH: GET /readyz
@@ -238,53 +237,69 @@ static void add_error(json_t *errors, const struct failure *failure, const char 
     json_array_append_new(errors, json_string(text));
 }
 
-/* Takes over the lists of OUTCOME. */
+/* Takes over the list of OUTCOME. */
 static void report(struct front *front, const struct config *config,
                    const struct outcome *outcome) {
     static int generation; /* readings that were right */
+    const struct {
+        const char *name, *path;
+        const struct failure *failure;
+    } parts[] = { { "config", config_file(), &outcome->config },
+                  { "keys_file", config->keys_file, &outcome->keys },
+                  { "operators_dir", config->operators_dir, &outcome->operators } };
     char at[48];
-    json_t *errors = json_array();
+    json_t *errors = json_array(), *read = json_object();
     log_time(at, sizeof at);
-    add_error(errors, &outcome->config, config_file());
-    add_error(errors, &outcome->keys, config->keys_file);
-    add_error(errors, &outcome->operators, config->operators_dir);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const bool failed = parts[i].failure->status;
+        add_error(errors, parts[i].failure, parts[i].path);
+        json_object_set_new(read, parts[i].name,
+                            json_string(failed           ? "failed"
+                                        : *parts[i].path ? "read"
+                                                         : "none"));
+    }
     const bool good = !json_array_size(errors);
     generation += good;
-    front_set_outcome(front,
-                      json_pack("{s:i, s:s, s:b, s:o, s:o}", "generation", generation, "at", at,
-                                "ok", good, "errors", errors, "restart_needed_for",
-                                outcome->restart),
-                      outcome->problems);
+    front_set_outcome(front, json_pack("{s:i, s:s, s:b, s:o, s:o, s:o}", "generation", generation,
+                                       "at", at, "ok", good, "read", read, "errors", errors,
+                                       "restart_needed_for", outcome->restart));
 }
 
 static void log_failed(const char *what, const struct failure *failure) {
     if (failure->status) log_event(LOG_ERROR, "reload_failed", "%s: %s", what, failure->message);
 }
 
-static void log_reloaded(const json_t *restart) {
+static void log_reloaded(const struct config *config, const json_t *restart) {
     const bool needed = json_array_size(restart);
     char *names = needed ? json_dumps(restart, 0) : NULL;
-    log_event(LOG_INFO, "reloaded", "the configuration was read again%s%s",
+    log_event(LOG_INFO, "reloaded", "%s%s%s",
+              *config_file() ? "the configuration was read again"
+              : *config->keys_file || *config->operators_dir
+                  ? "there is no configuration file to read again"
+                  : "there is nothing to read again: no configuration file, keys_file or "
+                    "operators_dir",
               needed ? "; a restart is needed for " : "", names ? names : "");
     free(names);
 }
 
 /* The service manager expects RELOADING=1 with a time that is not before that of its signal. */
 static void reload(struct service *service, struct config *config) {
-    struct outcome outcome = { .restart = json_array(), .problems = json_array() };
-    const struct user_operators_watch watch = { stopping, say_checking, service, outcome.problems };
+    struct outcome outcome = { .restart = json_array() };
+    json_t *problems = json_array();
+    const struct user_operators_watch watch = { stopping, say_checking, service, problems };
     struct front *front = service->front;
     service->then_ms = 2 * config->processing_ms + config->worker_start_ms; /* see front_reload */
     reload_wanted = 0;
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
     if (!read_config(service, config, outcome.restart, &outcome.config))
-        log_reloaded(outcome.restart);
+        log_reloaded(config, outcome.restart);
     log_failed("the configuration stays as it was", &outcome.config);
     /* Keys first: a key that is taken back should not wait for a compiler. But a preset may need an
      * operator that is new. */
     const bool late = *config->keys_file && !front_reload_keys(front, &outcome.keys);
     if (*config->operators_dir) front_reload(front, &watch, &outcome.operators);
+    json_decref(problems);
     log_failed("operators_dir: all operators stay as they were", &outcome.operators);
     if (late) front_reload_keys(front, &outcome.keys);
     log_failed("keys_file: all keys stay as they were", &outcome.keys);
@@ -380,14 +395,11 @@ static int serve(struct config *config) {
     json_t *problems = json_array();
     const struct user_operators_watch watch = { stopping, say_checking, &service, problems };
     struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
-    if (!operators) {
-        json_decref(problems);
-        return signals_seen ? 0 : complain(&failure);
-    }
+    json_decref(problems);
+    if (!operators) return signals_seen ? 0 : complain(&failure);
     struct key_table *keys = NULL;
     if (*config->keys_file &&
         !(keys = key_file_read(config->keys_file, &operators->ops, &failure))) {
-        json_decref(problems);
         generation_release(operators);
         return complain(&failure);
     }
@@ -401,12 +413,10 @@ static int serve(struct config *config) {
     service.front =
         front_create(config, service.systemd.sockets, operators, keys, stop_is_wanted, &failure);
     if (!service.front) {
-        json_decref(problems);
         log_stop();
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
     }
-    report(service.front, config,
-           &(struct outcome){ .restart = json_array(), .problems = problems });
+    report(service.front, config, &(struct outcome){ .restart = json_array() });
     launcher_narrow();
     sandbox_filter(SANDBOX_FRONT, config, launcher_pid());
     wait_ready(&service, &before);

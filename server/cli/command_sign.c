@@ -179,31 +179,22 @@ static enum status check_names(const char *list, const char *option, bool (*is)(
 }
 
 /* The operator and its parameters. A form may complete them if the address leaves fields free. */
-static enum status check_settings(const struct asking *asking, const struct preset *preset,
-                                  struct failure *failure) {
+static enum status check_settings(const struct asking *asking, struct failure *failure) {
     const struct grant grant = { .is_signed = true };
+    const struct preset *preset = asking->preset;
     const char *name = preset ? preset->op : route_name(asking->path);
-    const char *op = strcmp(name, "pipeline") == 0 ? NULL : name;
-    const bool info = strcmp(name, "info") == 0, whole = route_is_imaginary(asking->path);
     struct settings settings;
     struct imaginary imaginary;
-    enum status status = STATUS_OK;
-    struct dialect *dialect =
-        imaginary_dialect(&imaginary, registry_set(), info ? NULL : op, whole);
-    if (info)
-        settings_init_info(&settings), settings.dialect = whole ? dialect : NULL;
-    else
-        status = settings_init(&settings, registry_set(), op, dialect, failure);
-    for (int i = 0; preset && i < preset->count && !status; i++)
-        status =
-            settings_set(&settings, preset->arguments[i].name, preset->arguments[i].value, failure);
+    enum status status = imaginary_begin(&imaginary, &settings, registry_set(), name,
+                                         route_is_imaginary(asking->path), failure);
+    if (preset && !status) status = preset_apply(preset, &settings, failure);
     for (int i = 0; i < asking->count && !status; i++) {
         const struct argument *argument = &asking->arguments[i];
         if (grant_owns(&grant, argument->name)) continue;
         status = preset ? fail(failure, STATUS_BAD_PARAM, "a preset takes no %s", argument->name)
                         : settings_set(&settings, argument->name, argument->value, failure);
     }
-    if (!status && !info && !query_find(asking->arguments, asking->count, "free"))
+    if (!status && !settings.info && !query_find(asking->arguments, asking->count, "free"))
         status = settings_complete(&settings, failure);
     settings_release(&settings);
     return status;
@@ -212,20 +203,19 @@ static enum status check_settings(const struct asking *asking, const struct pres
 /* Whether the daemon would do what is asked for, apart from users' operators that it alone has. */
 static enum status check_work(const struct key_table *table, const struct asking *asking,
                               struct failure *failure) {
-    const struct preset *preset = route_preset(table, asking->path);
     const struct route_match match =
         route_find(registry_set(), table, asking->method, asking->path, false, failure);
     const char *types = query_find(asking->arguments, asking->count, "in_types");
     const char *parts = query_find(asking->arguments, asking->count, "parts");
     if (!match.route) return failure->status;
-    if (!preset && route_preset_name(asking->path))
+    if (!asking->preset && route_preset_name(asking->path))
         return fail(failure, STATUS_BAD_PARAM, "there is no %.100s", asking->path);
     if (!match.route->begin)
         return fail(failure, STATUS_BAD_PARAM, "%.100s needs no signature", asking->path);
     if (check_names(types, "in_types", is_type, failure) ||
         check_names(parts, "parts", is_part, failure))
         return failure->status;
-    return check_settings(asking, preset, failure);
+    return check_settings(asking, failure);
 }
 
 /* The part of an address before its path; it may be empty. */
@@ -246,7 +236,7 @@ static enum status print_address(struct signing *signing, const struct key_table
         return fail(failure, STATUS_BAD_PARAM, "there is no key %s here that signs", id ? id : "");
     const size_t length =
         query_message(asking->method, asking->path, asking->arguments, asking->count, message);
-    if (!length || !query_print(asking->arguments, asking->count, NULL, query, sizeof query))
+    if (!length || !query_print(asking->arguments, asking->count, query, sizeof query))
         return fail(failure, STATUS_BAD_PARAM, "the address is too long");
     if (!hasher_sign(signing->hasher, key->secret, message, length, mac))
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for the signature");
@@ -282,8 +272,7 @@ static enum status sign(struct signing *signing, const struct key_table *table, 
     struct asking asking = { .method = method,
                              .path = path,
                              .what = what,
-                             .op = preset ? preset->op : NULL,
-                             .parts = preset ? preset->parts : NULL,
+                             .preset = preset,
                              .arguments = signing->arguments,
                              .count = signing->count };
     return print_address(signing, table, (struct base){ base, (int)(path - base) }, &asking,

@@ -27,27 +27,27 @@ static const char *key_of_imaginary(const struct exchange *exchange, const struc
     return key ? key : query_find(asking->arguments, asking->count, "key");
 }
 
+/* Its arguments are in ARGUMENTS. */
+static struct asking asking_of(const struct exchange *exchange, const char *method,
+                               struct argument arguments[ARGUMENTS_MAX]) {
+    struct asking asking = {
+        .method = method, .path = exchange->path, .arguments = arguments, .now = time(NULL)
+    };
+    MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, add_argument, &asking);
+    return asking;
+}
+
 enum status access_check(struct exchange *exchange, struct failure *failure) {
-    const struct preset *preset = route_preset(exchange->keys, exchange->path);
     const char *name = route_preset_name(exchange->path);
     struct argument arguments[ARGUMENTS_MAX];
     char what[sizeof "preset:" + PRESET_NAME_MAX];
-    struct asking asking = {
-        .method = exchange->method,
-        .path = exchange->path,
-        .what = !exchange->route->begin ? NULL
-                : name                  ? what
-                                        : exchange->request.label,
-        .op = preset ? preset->op : NULL,
-        .parts = preset ? preset->parts : NULL,
-        .arguments = arguments,
-        .authorization = connection_only_header(exchange->library, MHD_HTTP_HEADER_AUTHORIZATION),
-        .origin = connection_only_header(exchange->library, MHD_HTTP_HEADER_ORIGIN),
-        .client = exchange->request.client,
-        .now = time(NULL),
-    };
+    struct asking asking = asking_of(exchange, exchange->method, arguments);
     if (name) snprintf(what, sizeof what, "preset:%s", name);
-    MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, add_argument, &asking);
+    if (exchange->route->begin) asking.what = name ? what : exchange->request.label;
+    asking.preset = route_preset(exchange->keys, exchange->path);
+    asking.authorization = connection_only_header(exchange->library, MHD_HTTP_HEADER_AUTHORIZATION);
+    asking.origin = connection_only_header(exchange->library, MHD_HTTP_HEADER_ORIGIN);
+    asking.client = exchange->request.client;
     asking.api_key = key_of_imaginary(exchange, &asking);
     return judge(exchange->keys, exchange->listener->hasher, &asking, &exchange->request.grant,
                  failure);
@@ -57,30 +57,27 @@ void access_note_page(struct exchange *exchange, const char *method) {
     struct argument arguments[ARGUMENTS_MAX];
     struct grant grant = { .origin = NULL };
     struct failure ignored;
-    struct asking asking = { .method = method,
-                             .path = exchange->path,
-                             .what = "",
-                             .arguments = arguments,
-                             .now = time(NULL) };
-    MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, add_argument, &asking);
+    struct asking asking = asking_of(exchange, method, arguments);
+    asking.what = "";
     judge(exchange->keys, exchange->listener->hasher, &asking, &grant, &ignored);
     exchange->request.grant.origin = grant.origin;
+    grant_release(&grant);
 }
 
-bool access_takes(const struct exchange *exchange, const char *name, const char *value,
-                  enum status *status, struct failure *failure) {
+enum status access_set(struct exchange *exchange, const char *name, const char *value,
+                       struct failure *failure) {
     const struct grant *grant = &exchange->request.grant;
     const struct grant preset = { .preset = grant->preset };
-    *status = STATUS_OK;
-    if (grant_owns(grant, name)) return false;
-    if (grant->preset) *status = grant_check_field(&preset, name, value, failure);
-    return *status == STATUS_OK;
+    if (grant_owns(grant, name)) return STATUS_OK;
+    if (grant_check_field(&preset, name, value, failure)) return failure->status;
+    return settings_set(&exchange->request.settings, name, value, failure);
 }
 
 static enum status take_once(struct exchange *exchange, struct failure *failure) {
     struct grant *grant = &exchange->request.grant;
+    const int64_t left_s = grant->expires - time(NULL), now = clock_ns() / 1000000000;
     if (!grant->is_once) return STATUS_OK;
-    switch (once_take(exchange->front->once, grant->key, grant->once, grant->expires, time(NULL))) {
+    switch (once_take(exchange->front->once, grant->key, grant->once, left_s, now)) {
     case ONCE_TAKEN: grant->once_taken = true; return STATUS_OK;
     case ONCE_USED: return fail(failure, STATUS_EXPIRED, "the address has served its only request");
     default:

@@ -21,9 +21,9 @@ enum status access_check(struct exchange *exchange, struct failure *failure);
 /* Sets the grant's origin, as of the request for whose METHOD a preflight asks. */
 void access_note_page(struct exchange *exchange, const char *method);
 
-/* Whether an argument of the query sets a parameter; *STATUS: it may not. */
-bool access_takes(const struct exchange *exchange, const char *name, const char *value,
-                  enum status *status, struct failure *failure);
+/* Sets a parameter as an argument of the query says, unless that belongs to the signature. */
+enum status access_set(struct exchange *exchange, const char *name, const char *value,
+                       struct failure *failure);
 
 /* The rest of the head is right. STATUS_EXPIRED: the address served its only request before. */
 enum status access_enter(struct exchange *exchange, struct failure *failure);

@@ -20,16 +20,7 @@ enum { SHOWN_METHOD = 16, SHOWN_PATH = 256, SHOWN_QUERY = 1024, SHOWN_AGENT = 16
 
 /* Adds TEXT as it stands in an address, so that it can be sent again. */
 static void add_escaped(struct json_writer *to, const char *text) {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "-._~/:,@!*'()",
-                      hex[] = "0123456789ABCDEF";
-    for (; *text && !to->full; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (strchr(plain, c))
-            json_writer_bytes(to, text, 1);
-        else
-            json_writer_bytes(to, (char[]){ '%', hex[c >> 4], hex[c & 15] }, 3);
-    }
+    json_writer_percent(to, text, "-._~/:,@!*'()");
 }
 
 /* Whether Burin gives NAME a meaning. Parameters of a user's operator count for that OPERATION
@@ -131,7 +122,7 @@ static void add_address(struct json_writer *line, const struct exchange *exchang
     if (path.full) strcpy(memory + path.length, cut);
     add_text(line, "path", memory, sizeof memory);
     struct json_writer query = json_writer_in(memory, SHOWN_QUERY);
-    struct generation *operators = generations_hold(&exchange->front->service.generations);
+    struct generation *operators = current_hold(&exchange->front->service.operators);
     struct address address = { &query, &exchange->request.grant, &operators->ops,
                                exchange->path && *exchange->path ? route_name(exchange->path)
                                                                  : "" };

@@ -60,7 +60,7 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     clear(exchange);
     exchange->front = front;
     exchange->request.service = &front->service;
-    exchange->request.generation = generations_hold(&front->service.generations);
+    exchange->request.generation = current_hold(&front->service.operators);
     exchange->request.io_thread = (int)(listener - front->listeners);
     exchange->listener = listener;
     exchange->connection = connection;
@@ -77,13 +77,6 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     trace_begin(&exchange->request.trace, parents.values, parents.count);
     __atomic_add_fetch(&front->exchanges, 1, __ATOMIC_RELAXED);
     return exchange;
-}
-
-void exchange_trace(const struct exchange *exchange, struct trace_fields *fields) {
-    struct header_lines states;
-    connection_header_lines(exchange->library, "tracestate", &states);
-    trace_print_parent(&exchange->request.trace, fields->parent);
-    trace_join_state(&exchange->request.trace, states.values, states.count, fields->state);
 }
 
 const char *exchange_coding(const struct exchange *exchange) {

@@ -64,12 +64,6 @@ struct exchange *exchange_begin(const struct front_listener *listener,
  * bits, since anyone who knows an id can see its progress. */
 void exchange_make_id(const char *given, size_t length, char id[REQUEST_ID_MAX]);
 
-/* The values of traceparent and tracestate in the answer; the latter is "" if there is none. */
-struct trace_fields {
-    char parent[TRACE_PARENT_MAX], state[TRACE_STATE_MAX];
-};
-void exchange_trace(const struct exchange *exchange, struct trace_fields *fields);
-
 /* The Content-Encoding that compresses the body; NULL: none. */
 const char *exchange_coding(const struct exchange *exchange);
 

@@ -193,7 +193,7 @@ static enum status start_workers(struct front *front, const struct worker_list *
                                                 .slots = front->service.slots,
                                                 .pipes = front->pipes,
                                                 .pipe_count = front->io_threads,
-                                                .generation = front->service.generations.current,
+                                                .generation = front->service.operators.thing,
                                                 .workers = workers };
     front->service.supervisor = supervisor_create(&options, failure);
     return front->service.supervisor ? STATUS_OK : STATUS_NO_MEMORY;
@@ -205,8 +205,8 @@ static bool may_be_reached(const struct config *config, bool admin) {
 }
 
 static enum status open_access(struct front *front, struct failure *failure) {
-    if (!front->keys.current) return STATUS_OK;
-    bool good = front_adopt_keys(front, front->keys.current);
+    if (!front->keys.thing) return STATUS_OK;
+    bool good = front_adopt_keys(front, front->keys.thing);
     front->once = once_open();
     for (int i = 0; i < front->io_threads && good; i++)
         good = (front->listeners[i].hasher = hasher_open());
@@ -217,7 +217,7 @@ static enum status open_access(struct front *front, struct failure *failure) {
 static void close_access(struct front *front) {
     for (int i = 0; i < front->io_threads; i++) hasher_close(front->listeners[i].hasher);
     once_close(front->once);
-    key_tables_destroy(&front->keys);
+    key_table_release(current_replace(&front->keys, NULL));
 }
 
 static bool has_admin(const struct front *front, const struct front_sockets *sockets) {
@@ -341,7 +341,8 @@ static enum status start(struct front *front, struct front_sockets *sockets,
     if (!front->service.metrics)
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for the metrics");
     if (open_access(front, failure)) return failure->status;
-    metrics_add_operators(front->service.metrics, &front->service.generations.current->ops);
+    const struct generation *operators = front->service.operators.thing;
+    metrics_add_operators(front->service.metrics, &operators->ops);
     struct worker_list workers;
     const struct process_limits limits = { (int)front->service.config->worker_start_ms,
                                            interrupted };
@@ -375,8 +376,9 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     front->service.context = front;
     networks_read(config->trusted_proxies, &front->trusted_proxies);
     types_read(config->prefer, &front->service.prefer);
-    generations_init(&front->service.generations, operators);
-    key_tables_init(&front->keys, keys);
+    current_init(&front->service.operators, NULL);
+    generation_replace(&front->service.operators, operators);
+    current_init(&front->keys, keys);
     pthread_mutex_init(&front->outcome_lock, NULL);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
@@ -478,9 +480,8 @@ void front_destroy(struct front *front) {
     slots_destroy(front->service.slots);
     metrics_destroy(front->service.metrics);
     close_access(front);
-    generations_release(&front->service.generations);
+    generation_release(current_replace(&front->service.operators, NULL));
     json_decref(front->outcome);
-    json_decref(front->problems);
     for (struct origins *last; (last = front->origins); free(last)) front->origins = last->before;
     free(front);
 }

@@ -78,9 +78,8 @@ bool front_set_origins(struct front *front, const char *list);
 /* The value of cors_origins in force; valid as long as FRONT. Any thread. */
 const char *front_origins(const struct front *front);
 
-/* GET /readyz reports OUTCOME as "reload", and GET /ops the PROBLEMS of operators' files, a list of
- * sentences, from now on. Takes both over. */
-void front_set_outcome(struct front *front, json_t *outcome, json_t *problems);
+/* GET /readyz reports OUTCOME as "reload" from now on. Takes OUTCOME over. */
+void front_set_outcome(struct front *front, json_t *outcome);
 
 /* Readiness says no at once. After drain_delay_ms new requests are refused. When the last accepted
  * one is answered, or after drain_timeout_ms, no client can connect any more. Returns within a

@@ -3,8 +3,8 @@
  *
  * Used by:  front.c (life), reload.c, drain.c (the end), request_flow.c and the files it calls.
  * Owns:     every part in it, from front_create to front_destroy.
- * Threads:  read-only, except the counters, which are atomic, and the generations, which have a
- *           lock.
+ * Threads:  read-only, except the counters, which are atomic, and operators and keys, which have
+ *           locks.
  */
 #ifndef BURIN_FRONT_STATE_H
 #define BURIN_FRONT_STATE_H
@@ -49,7 +49,7 @@ struct origins {
 struct front {
     struct service service;
     struct networks trusted_proxies; /* of the key `trusted_proxies` */
-    struct key_tables keys;          /* of the key `keys_file` */
+    struct current keys;             /* a key_table, of the key `keys_file` */
     struct once *once;               /* NULL: no keys are asked for */
     struct deadline_thread *deadlines;
     struct lingering_close *lingering;
@@ -65,7 +65,7 @@ struct front {
     struct socket_file files[2]; /* of `listen` and `admin_listen`, if they are unix sockets */
 
     pthread_mutex_t outcome_lock;
-    json_t *outcome, *problems; /* of the last reload: for GET /readyz and GET /ops */
+    json_t *outcome; /* of the last reload: for GET /readyz */
 
     /* atomic */
     struct origins *origins;

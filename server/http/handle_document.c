@@ -6,7 +6,6 @@
  * How it works. Accept-Encoding decides which form of a file is sent; each form has its own ETag,
  * and If-None-Match says whether the client has it. Header values that cannot be read allow nothing
  * and name nothing (RFC 9110, 8.8.3, 12.5.3 and 13.1.2). */
-#include "pipeline/skeletons/user_op.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
 
@@ -89,55 +88,36 @@ static void add(struct MHD_Response *response, const char *name, const char *val
     MHD_add_response_header(response, name, value);
 }
 
+/* KNOWN: the client has it; a 304 has the length, too. */
+static struct reply tagged_reply(const void *bytes, size_t length, enum MHD_ResponseMemoryMode mode,
+                                 const char *media_type, const char *etag, bool known) {
+    struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
+                           .bytes = known ? 0 : length };
+    reply.response = MHD_create_response_from_buffer(length, (void *)bytes, mode);
+    if (!reply.response) return reply;
+    add(reply.response, MHD_HTTP_HEADER_ETAG, etag);
+    if (!known) add(reply.response, MHD_HTTP_HEADER_CONTENT_TYPE, media_type);
+    return reply;
+}
+
 /* ---- lists */
 
 /* A copy, so that a slow reader does not hold the generation. */
 static struct reply document_reply(const struct exchange *exchange,
                                    const struct generation_document *document) {
-    const bool known = is_known(exchange, document->etag);
-    struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
-                           .bytes = known ? 0 : document->length };
-    reply.response =
-        MHD_create_response_from_buffer(document->length, document->text, MHD_RESPMEM_MUST_COPY);
-    if (!reply.response) return reply;
-    add(reply.response, MHD_HTTP_HEADER_ETAG, document->etag);
-    add(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
-    if (!known) add(reply.response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    struct reply reply =
+        tagged_reply(document->text, document->length, MHD_RESPMEM_MUST_COPY, "application/json",
+                     document->etag, is_known(exchange, document->etag));
+    if (reply.response) add(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
     return reply;
-}
-
-/* Adds the files of users' operators to the list, and what was wrong at the last reading. */
-static bool add_files(struct front *front, const struct generation *generation,
-                      struct generation_document *list) {
-    json_t *files = json_array();
-    for (int i = 0; i < generation->file_count; i++) {
-        const struct user_file *file = generation->files[i];
-        json_t *names = json_array();
-        for (int o = 0; o < file->count; o++)
-            json_array_append_new(names, json_string(file->ops[o].op.name));
-        json_array_append_new(files,
-                              json_pack("{s:s, s:o}", "file", file->name, "operators", names));
-    }
-    pthread_mutex_lock(&front->outcome_lock);
-    json_t *all = json_pack("{s:o, s:O?}", "files", files, "problems", front->problems);
-    char *more = json_dumps(all, JSON_COMPACT | JSON_PRESERVE_ORDER), *text = NULL;
-    pthread_mutex_unlock(&front->outcome_lock);
-    const struct generation_document *ops = &generation->list;
-    if (!more || asprintf(&text, "%.*s,%s", (int)ops->length - 1, ops->text, more + 1) < 0)
-        text = NULL;
-    json_decref(all);
-    free(more);
-    return generation_set_document(list, text);
 }
 
 enum status handle_ops(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
-    const struct generation *generation = exchange->request.generation;
-    struct generation_document list = generation->list;
-    const bool with_files = *exchange->front->service.config->operators_dir &&
-                            add_files(exchange->front, generation, &list);
-    *reply = document_reply(exchange, &list);
-    if (with_files) free(list.text);
+    struct generation *generation = exchange->request.generation;
+    pthread_mutex_lock(&generation->list_lock);
+    *reply = document_reply(exchange, &generation->list);
+    pthread_mutex_unlock(&generation->list_lock);
     return STATUS_OK;
 }
 
@@ -193,39 +173,27 @@ static const char content_security_policy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/* LASTING: the content at this address never changes. */
-static struct reply file_reply(const struct page_file *file, bool gzip, bool known, bool lasting) {
-    const size_t length = gzip ? file->gzip_length : file->length;
-    struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
-                           .bytes = known ? 0 : length };
-    /* A 304 has the length, too. */
-    reply.response = MHD_create_response_from_buffer(
-        length, (void *)(gzip ? file->gzip_bytes : file->bytes), MHD_RESPMEM_PERSISTENT);
-    if (!reply.response) return reply;
-    add(reply.response, MHD_HTTP_HEADER_ETAG, gzip ? file->gzip_etag : file->etag);
-    add(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL,
-        lasting ? "public, max-age=31536000, immutable" : "no-cache");
-    add(reply.response, "Content-Security-Policy", content_security_policy);
-    add(reply.response, "Cross-Origin-Opener-Policy", "same-origin");
-    add(reply.response, "Referrer-Policy", "no-referrer");
-    if (known) return reply;
-    add(reply.response, MHD_HTTP_HEADER_CONTENT_TYPE, file->media_type);
-    if (gzip) add(reply.response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
-    return reply;
-}
-
 enum status handle_page(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
     const struct page_file *file = find_file(exchange->path);
-    const bool gzip = takes_gzip(exchange);
-    const bool known = is_known(exchange, gzip ? file->gzip_etag : file->etag);
-    const char *version = version_in(exchange->path);
+    const bool gzip = takes_gzip(exchange), is_page = strcmp(exchange->path, "/") == 0;
+    const char *version = version_in(exchange->path), *etag = gzip ? file->gzip_etag : file->etag;
     const bool is_own = version && memcmp(version, page_version, VERSION_LENGTH) == 0;
-    *reply = file_reply(file, gzip, known, is_own && strcmp(file->name, "index.html") != 0);
-    const bool is_page = strcmp(exchange->path, "/") == 0;
-    if (reply->response)
-        add(reply->response, MHD_HTTP_HEADER_VARY,
-            is_page ? "Accept, Accept-Encoding" : "Accept-Encoding");
+    const bool known = is_known(exchange, etag);
+    /* The content at this address never changes. */
+    const bool lasting = is_own && strcmp(file->name, "index.html") != 0;
+    *reply =
+        tagged_reply(gzip ? file->gzip_bytes : file->bytes, gzip ? file->gzip_length : file->length,
+                     MHD_RESPMEM_PERSISTENT, file->media_type, etag, known);
+    if (!reply->response) return STATUS_OK;
+    add(reply->response, MHD_HTTP_HEADER_CACHE_CONTROL,
+        lasting ? "public, max-age=31536000, immutable" : "no-cache");
+    add(reply->response, "Content-Security-Policy", content_security_policy);
+    add(reply->response, "Cross-Origin-Opener-Policy", "same-origin");
+    add(reply->response, "Referrer-Policy", "no-referrer");
+    add(reply->response, MHD_HTTP_HEADER_VARY,
+        is_page ? "Accept, Accept-Encoding" : "Accept-Encoding");
+    if (gzip && !known) add(reply->response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
     return STATUS_OK;
 }
 

@@ -10,11 +10,8 @@
 
 enum status process_begin(struct exchange *exchange, struct failure *failure) {
     struct request *request = &exchange->request;
-    const struct op_set *ops = &request->generation->ops;
-    const char *op = strcmp(request->label, "pipeline") == 0 ? NULL : request->label;
-    struct dialect *dialect =
-        imaginary_dialect(&exchange->imaginary, ops, op, route_is_imaginary(exchange->path));
-    return settings_init(&request->settings, ops, op, dialect, failure);
+    return imaginary_begin(&exchange->imaginary, &request->settings, &request->generation->ops,
+                           request->label, route_is_imaginary(exchange->path), failure);
 }
 
 /* The preset's operator takes the place of its name. Only now a name that there is not is refused:
@@ -30,10 +27,7 @@ enum status preset_begin(struct exchange *exchange, struct failure *failure) {
     }
     snprintf(request->label, sizeof request->label, "%.47s", preset->op);
     enum status status = process_begin(exchange, failure);
-    for (int i = 0; i < preset->count && !status; i++)
-        status = settings_set(&request->settings, preset->arguments[i].name,
-                              preset->arguments[i].value, failure);
-    return status;
+    return status ? status : preset_apply(preset, &request->settings, failure);
 }
 
 enum status process_submit(struct exchange *exchange, struct failure *failure) {
@@ -42,16 +36,6 @@ enum status process_submit(struct exchange *exchange, struct failure *failure) {
     for (int i = 0; i < lines.count; i++)
         negotiation_add(&exchange->request.accept, lines.values[i]);
     return request_submit(&exchange->request, failure);
-}
-
-/* `device` is allowed in any request; this one ignores it. imaginary's clients may send others. */
-enum status info_begin(struct exchange *exchange, struct failure *failure) {
-    (void)failure;
-    settings_init_info(&exchange->request.settings);
-    if (route_is_imaginary(exchange->path))
-        exchange->request.settings.dialect =
-            imaginary_dialect(&exchange->imaginary, NULL, NULL, true);
-    return STATUS_OK;
 }
 
 static json_t *describe(const struct probe *probe, uint64_t bytes) {

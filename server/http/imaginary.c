@@ -358,13 +358,19 @@ static enum status add_step(const struct dialect *dialect, const struct operatio
     return status ? status : imaginary_complete(imaginary, place->plan, place->encode, failure);
 }
 
-struct dialect *imaginary_dialect(struct imaginary *imaginary, const struct op_set *ops,
-                                  const char *name, bool whole) {
+enum status imaginary_begin(struct imaginary *imaginary, struct settings *settings,
+                            const struct op_set *ops, const char *name, bool whole,
+                            struct failure *failure) {
+    const bool info = strcmp(name, "info") == 0;
+    const char *op = info || strcmp(name, "pipeline") == 0 ? NULL : name;
     *imaginary = (struct imaginary){
         .dialect = { begin_path, takes_of_path, set_of_path, complete_path, has_step, add_step,
                      "" },
         .whole = whole,
     };
     imaginary->ignored = imaginary->dialect.ignored;
-    return !name || row_of(imaginary, ops, name) ? &imaginary->dialect : NULL;
+    const bool translates = info ? whole : !op || row_of(imaginary, ops, op);
+    struct dialect *dialect = translates ? &imaginary->dialect : NULL;
+    return info ? settings_init_info(settings, dialect)
+                : settings_init(settings, ops, op, dialect, failure);
 }

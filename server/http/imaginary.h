@@ -56,12 +56,12 @@ bool imaginary_has(const char *name);
 /* Whether any operation of imaginary has a parameter NAME that Burin understands. */
 bool imaginary_knows(const char *name);
 
-/* For settings_init: the dialect of a request for the operation NAME, or for /pipeline or /info
- * (NULL).
- * NULL: imaginary has no operation NAME, or a user's operator among OPS has that name and not
- * WHOLE. Fills IMAGINARY, which must be valid as long as the settings. */
-struct dialect *imaginary_dialect(struct imaginary *imaginary, const struct op_set *ops,
-                                  const char *name, bool whole);
+/* Begins the settings of a request for NAME: an operator of OPS, an operation of imaginary,
+ * "pipeline" or "info". A user's operator comes before imaginary's of that name unless WHOLE. Fills
+ * IMAGINARY, the dialect, which must be valid as long as the settings, as must OPS. */
+enum status imaginary_begin(struct imaginary *imaginary, struct settings *settings,
+                            const struct op_set *ops, const char *name, bool whole,
+                            struct failure *failure);
 
 /* After all parameters: completes the operation's step and adds the steps around it, in imaginary's
  * order. ENCODE: how the file is written. */

@@ -137,7 +137,8 @@ struct reply problem_reply(const struct exchange *exchange) {
 
 /* ---- answers that do not go through the library */
 
-void problem_add_field(struct problem *problem, const char *name, const char *value) {
+void problem_add_field(void *to, const char *name, const char *value) {
+    struct problem *problem = to;
     const size_t left = sizeof problem->fields - problem->length;
     problem->length +=
         (size_t)snprintf(problem->fields + problem->length, left, "%s: %s\r\n", name, value);
@@ -170,20 +171,10 @@ size_t problem_on_socket(const struct exchange *exchange) {
                                .closes = true,
                                .head_only = strcmp(exchange->method, MHD_HTTP_METHOD_HEAD) == 0 };
     struct field fields[FIELDS_MAX];
-    struct cors_field cors[CORS_FIELDS_MAX];
-    struct trace_fields trace;
     char answer[sizeof problem.fields + BODY_MAX + 512];
     const int count = extra_fields(exchange, problem.http_status, fields);
     for (int i = 0; i < count; i++) problem_add_field(&problem, fields[i].name, fields[i].value);
-    const int cors_count = cors_fields(exchange, cors);
-    for (int i = 0; i < cors_count; i++) problem_add_field(&problem, cors[i].name, cors[i].value);
-    exchange_trace(exchange, &trace);
-    if (*trace.state) problem_add_field(&problem, "tracestate", trace.state);
-    char policy[QUOTA_FIELD_MAX], left[QUOTA_FIELD_MAX];
-    if (quota_print(&exchange->request.grant.use, clock_ns(), policy, left)) {
-        problem_add_field(&problem, "RateLimit-Policy", policy);
-        problem_add_field(&problem, "RateLimit", left);
-    }
+    reply_fields(exchange, problem_add_field, &problem);
     const size_t length = problem_print(&problem, answer, sizeof answer);
     if (!length || !info) return 0;
     if (send(info->connect_fd, answer, length, MSG_NOSIGNAL) != (ssize_t)length) return 0;

@@ -39,7 +39,8 @@ struct problem {
                 128]; /* further header lines; zeroed: none */
 };
 
-void problem_add_field(struct problem *problem, const char *name, const char *value);
+/* TO: a struct problem, as reply_fields calls this. */
+void problem_add_field(void *to, const char *name, const char *value);
 
 /* Prints head and body into OUT and returns their length; 0: they are longer than SIZE. */
 size_t problem_print(const struct problem *problem, char *out, size_t size);

@@ -80,7 +80,7 @@ static enum status put_in_force(struct front *front, struct generation *next,
     if (status) return generation_release(next), status;
     metrics_add_operators(front->service.metrics, &next->ops);
     const int count = next->ops.added_count;
-    generations_replace(&front->service.generations, next);
+    generation_replace(&front->service.operators, next);
     log_event(LOG_INFO, "operators_loaded", "operators_dir was read again: %d operator%s in force",
               count, count == 1 ? "" : "s");
     return STATUS_OK;
@@ -88,29 +88,31 @@ static enum status put_in_force(struct front *front, struct generation *next,
 
 bool front_reload(struct front *front, const struct user_operators_watch *watch,
                   struct failure *failure) {
-    struct generation *now = generations_hold(&front->service.generations);
+    struct generation *now = current_hold(&front->service.operators);
     struct generation *next = user_operators_read(front->service.config, now, watch, failure);
     const bool same = next && is_same(now, next);
+    const bool taken = next && !same && !put_in_force(front, next, watch->interrupted, failure);
+    if (!taken) generation_set_problems(now, watch->problems);
     generation_release(now);
-    if (next && same) {
+    if (same) {
         log_event(LOG_INFO, "operators_unchanged",
                   "operators_dir was read again: nothing has changed");
         generation_release(next);
     }
-    return next && (same || !put_in_force(front, next, watch->interrupted, failure));
+    return same || taken;
 }
 
 /* ---- keys */
 
 bool front_adopt_keys(struct front *front, struct key_table *keys) {
-    if (!quota_link(keys, front->keys.current, front->service.config->quota_divisor)) return false;
+    if (!quota_link(keys, front->keys.thing, front->service.config->quota_divisor)) return false;
     for (int i = 0; i < keys->key_count; i++)
         metrics_add_key(front->service.metrics, keys->keys[i].id);
     return true;
 }
 
 bool front_reload_keys(struct front *front, struct failure *failure) {
-    struct generation *now = generations_hold(&front->service.generations);
+    struct generation *now = current_hold(&front->service.operators);
     struct key_table *next = key_file_read(front->service.config->keys_file, &now->ops, failure);
     generation_release(now);
     if (!next) return false;
@@ -119,11 +121,12 @@ bool front_reload_keys(struct front *front, struct failure *failure) {
         fail(failure, STATUS_NO_MEMORY, "there is no memory for the groups of keys");
         return false;
     }
+    key_table_release(current_replace(&front->keys, next));
     log_event(LOG_INFO, "keys_loaded", "keys_file was read again: %d key%s in force",
               next->key_count, next->key_count == 1 ? "" : "s");
-    key_tables_replace(&front->keys, next);
     return true;
 }
+
 /* ---- what all requests see */
 
 bool front_set_origins(struct front *front, const char *list) {
@@ -139,11 +142,9 @@ const char *front_origins(const struct front *front) {
     return __atomic_load_n(&front->origins, __ATOMIC_ACQUIRE)->list;
 }
 
-void front_set_outcome(struct front *front, json_t *outcome, json_t *problems) {
+void front_set_outcome(struct front *front, json_t *outcome) {
     pthread_mutex_lock(&front->outcome_lock);
     json_decref(front->outcome);
-    json_decref(front->problems);
     front->outcome = outcome;
-    front->problems = problems;
     pthread_mutex_unlock(&front->outcome_lock);
 }

@@ -2,6 +2,7 @@
 #include "server/http/reply.h"
 
 #include "server/api/json_writer.h"
+#include "server/http/cors.h"
 #include "server/request/result.h"
 
 #include <assert.h>
@@ -30,6 +31,21 @@ struct reply reply_json(int http_status, json_t *body) {
     json_decref(body);
     reply.http_status = http_status;
     return reply;
+}
+
+void reply_fields(const struct exchange *exchange,
+                  void (*add_to)(void *to, const char *name, const char *value), void *to) {
+    struct cors_field cors[CORS_FIELDS_MAX];
+    struct header_lines states;
+    char state[TRACE_STATE_MAX], policy[QUOTA_FIELD_MAX], left[QUOTA_FIELD_MAX];
+    connection_header_lines(exchange->library, "tracestate", &states);
+    trace_join_state(&exchange->request.trace, states.values, states.count, state);
+    if (*state) add_to(to, "tracestate", state);
+    const int count = cors_fields(exchange, cors);
+    for (int i = 0; i < count; i++) add_to(to, cors[i].name, cors[i].value);
+    if (!quota_print(&exchange->request.grant.use, clock_ns(), policy, left)) return;
+    add_to(to, "RateLimit-Policy", policy);
+    add_to(to, "RateLimit", left);
 }
 
 /* ---- the result of a job */

@@ -29,6 +29,10 @@ struct reply reply_json(int http_status, json_t *body);
 /* 200. TEXT is heap, and the response frees it; NULL: no memory. */
 struct reply reply_text(const char *media_type, const char *cache_control, char *text);
 
+/* Calls ADD for each further header field of every answer to the exchange, problems too. */
+void reply_fields(const struct exchange *exchange,
+                  void (*add)(void *to, const char *name, const char *value), void *to);
+
 /* The result of the finished job in the exchange's slot, with times and sizes as headers.
  * STATUS_BUSY: finished answers hold answer_bytes already. */
 enum status reply_job(struct exchange *exchange, struct reply *reply, struct failure *failure);

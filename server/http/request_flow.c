@@ -39,24 +39,19 @@ static void refuse(struct exchange *exchange, const struct failure *failure) {
     request_release_operators(&exchange->request);
 }
 
+static void add_header(void *response, const char *name, const char *value) {
+    MHD_add_response_header(response, name, value);
+}
+
 /* Frees the body, however long the client reads the answer. */
 static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply) {
-    struct cors_field fields[CORS_FIELDS_MAX];
-    struct trace_fields trace;
+    char parent[TRACE_PARENT_MAX];
     if (!reply.response) return MHD_NO;
+    trace_print_parent(&exchange->request.trace, parent);
     MHD_add_response_header(reply.response, "X-Request-ID", exchange->request.id);
     MHD_add_response_header(reply.response, "X-Content-Type-Options", "nosniff");
-    exchange_trace(exchange, &trace);
-    MHD_add_response_header(reply.response, "traceparent", trace.parent);
-    if (*trace.state) MHD_add_response_header(reply.response, "tracestate", trace.state);
-    const int count = cors_fields(exchange, fields);
-    for (int i = 0; i < count; i++)
-        MHD_add_response_header(reply.response, fields[i].name, fields[i].value);
-    char policy[QUOTA_FIELD_MAX], left[QUOTA_FIELD_MAX];
-    if (quota_print(&exchange->request.grant.use, clock_ns(), policy, left)) {
-        MHD_add_response_header(reply.response, "RateLimit-Policy", policy);
-        MHD_add_response_header(reply.response, "RateLimit", left);
-    }
+    MHD_add_response_header(reply.response, "traceparent", parent);
+    reply_fields(exchange, add_header, reply.response);
     if (__atomic_load_n(&exchange->front->last_requests, __ATOMIC_SEQ_CST))
         MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
     access_log_note(exchange);
@@ -136,10 +131,7 @@ static enum MHD_Result set_argument(void *context, enum MHD_ValueKind kind, cons
     (void)kind;
     struct query *query = context;
     if (!*name && (!value || !*value)) return MHD_YES; /* nothing between two & */
-    if (!value) value = "";
-    if (access_takes(query->exchange, name, value, &query->status, query->failure))
-        query->status =
-            settings_set(&query->exchange->request.settings, name, value, query->failure);
+    query->status = access_set(query->exchange, name, value ? value : "", query->failure);
     return query->status ? MHD_NO : MHD_YES;
 }
 
@@ -192,7 +184,7 @@ static enum status find_work(struct exchange *exchange, const char *path, struct
 static enum status find_route(struct exchange *exchange, const char *path,
                               struct failure *failure) {
     exchange->path = path;
-    if (exchange->front->once) exchange->keys = key_tables_hold(&exchange->front->keys);
+    if (exchange->front->once) exchange->keys = current_hold(&exchange->front->keys);
     exchange->route = cors_preflight(exchange);
     return exchange->route ? STATUS_OK : find_work(exchange, path, failure);
 }

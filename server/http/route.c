@@ -9,7 +9,7 @@
 
 static const struct route routes[] = {
     { "/pipeline", ROUTE_POST, .begin = process_begin, .submit = process_submit },
-    { "/info", ROUTE_POST, .begin = info_begin, .answer = info_answer },
+    { "/info", ROUTE_POST, .begin = process_begin, .answer = info_answer },
     { "/ops", ROUTE_GET, .answer = handle_ops },
     { "/openapi.json", ROUTE_GET, .answer = handle_openapi },
     { "/quota", ROUTE_GET, .keyed = true, .answer = handle_quota },

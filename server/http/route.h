@@ -56,7 +56,6 @@ bool route_is_imaginary(const char *path);
 enum status process_begin(struct exchange *exchange, struct failure *failure);
 enum status process_submit(struct exchange *exchange, struct failure *failure);
 enum status preset_begin(struct exchange *exchange, struct failure *failure);
-enum status info_begin(struct exchange *exchange, struct failure *failure);
 enum status info_answer(struct exchange *exchange, struct reply *reply, struct failure *failure);
 
 /* handle_document.c. page_has: PATH is a file of the page. page_is_wanted: a browser asks. */

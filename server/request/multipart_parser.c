@@ -297,16 +297,10 @@ static enum status read_encoding(struct part_headers *h, const char *value,
     return BAD("Content-Transfer-Encoding of part %d must be binary, 8bit or 7bit", h->number);
 }
 
-static bool has_control(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (token_is_control((unsigned char)text[i])) return true;
-    return false;
-}
-
 /* h->line is a whole header, which has a name. */
 static enum status read_header(struct part_headers *h, struct failure *failure) {
     char *line = h->line;
-    if (has_control(line, h->line_length))
+    if (token_has_control(line, h->line_length))
         return BAD("a header of part %d contains a control character", h->number);
     while (is_blank(line[h->line_length - 1])) h->line_length--;
     line[h->line_length] = line[token_length(line)] = '\0';

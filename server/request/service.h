@@ -22,8 +22,8 @@ enum shortage { SHORT_OF_SLOTS, SHORT_OF_BODIES, SHORT_OF_ANSWERS };
 
 struct service {
     const struct config *config;
-    struct types prefer;            /* the image types of the key `prefer` */
-    struct generations generations; /* the operators that new requests get */
+    struct types prefer;      /* the image types of the key `prefer` */
+    struct current operators; /* a generation: new requests get it */
     struct slots *slots;
     struct supervisor *supervisor;
     struct metrics *metrics;

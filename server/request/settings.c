@@ -238,10 +238,11 @@ enum status settings_init(struct settings *settings, const struct op_set *ops, c
                    : plan_add(&settings->plan, op, failure);
 }
 
-void settings_init_info(struct settings *settings) {
-    settings_init(settings, NULL, NULL, NULL, NULL);
+enum status settings_init_info(struct settings *settings, struct dialect *dialect) {
+    settings_init(settings, NULL, NULL, dialect, NULL);
     settings->pipeline = false;
     settings->info = true;
+    return STATUS_OK;
 }
 
 /* For the end of a sentence: "operations, device, type". */

@@ -79,7 +79,7 @@ enum status settings_init(struct settings *settings, const struct op_set *ops, c
                           struct dialect *dialect, struct failure *failure);
 
 /* For /info, which has no plan to complete. */
-void settings_init_info(struct settings *settings);
+enum status settings_init_info(struct settings *settings, struct dialect *dialect);
 
 enum status settings_set(struct settings *settings, const char *name, const char *value,
                          struct failure *failure);

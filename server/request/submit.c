@@ -21,7 +21,7 @@ void request_release_operators(struct request *request) {
 
 void request_hold_operators(struct request *request) {
     if (request->generation) return;
-    request->generation = generations_hold(&request->service->generations);
+    request->generation = current_hold(&request->service->operators);
     request->settings.plan.ops = &request->generation->ops;
 }
 

@@ -251,6 +251,14 @@ class Daemon:
             now = time.monotonic()
         return self.log_so_far()
 
+    def logged(self, **wanted):
+        """The only line of the log with these members, once it is there: logged(id="a")."""
+        def lines():
+            return [line for line in map(json.loads, self.log_so_far().splitlines()) if wanted.items() <= line.items()]
+        assert wait_until(lines), self.log_so_far()
+        (line,) = lines()
+        return line
+
     def connect(self, timeout=60):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
 

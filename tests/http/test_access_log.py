@@ -13,22 +13,9 @@ PICTURE = pnm(noise(16, 12))
 SECRET = "s3cr3t-Value_0123456789abcdef"
 
 
-def line(daemon, id):
-    """The line of the request with that id, once it is there."""
-    found = []
-
-    def there():
-        found[:] = [line for line in map(json.loads, daemon.log_so_far().splitlines()) if line.get("id") == id]
-        return found
-
-    assert wait_until(there), daemon.log_so_far()
-    (one,) = found
-    return one
-
-
 def post(daemon, path, body=PICTURE, id="a", method="POST", **headers):
     answer = daemon.request(method, path, body, {"X-Request-ID": id, **headers})
-    return answer, line(daemon, id)
+    return answer, daemon.logged(id=id)
 
 
 def test_types_and_sizes(start):
@@ -135,5 +122,5 @@ def test_a_client_that_left(start):
         s.sendall(b"POST /histeq?bins=9&key=%s HTTP/1.1\r\nHost: x\r\nUser-Agent: gone\r\nX-Request-ID: gone\r\n"
                   b"Content-Length: 1000\r\n\r\nabc" % SECRET.encode())
         assert wait_until(lambda: daemon.metric("requests_in_progress") == 2)
-    logged = line(daemon, "gone")
+    logged = daemon.logged(id="gone")
     assert (logged["status"], logged["path"], logged["query"], logged["agent"]) == (499, "/histeq", "bins=9&key=REDACTED", "gone")

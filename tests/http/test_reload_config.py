@@ -6,12 +6,13 @@ covers: config/config.c server/http/reload.c server/cli/command_worker.c server/
 import json
 import os
 import re
+import shutil
 import signal
 import threading
 
 import pytest
 
-from conftest import check_problem, noise, pnm, wait_until
+from conftest import BURIN, check_problem, noise, pnm, wait_until
 from signing import Key, write_keys
 
 SHOP, OTHER = "https://shop.example", "https://other.example"
@@ -172,6 +173,7 @@ def test_configuration_and_keys_at_once(kept):
     assert (opens(kept, OLD), opens(kept, NEW), allowed(kept, SHOP)) == (200, 401, SHOP), "and the reverse"
     kept.keys.unlink()
     now = reload(kept, "{")
+    assert now["read"] == {"config": "failed", "keys_file": "failed", "operators_dir": "none"}
     assert [error.partition(":")[0] for error in now["errors"]] == ["burin.json", "unable to open keys.json"] and opens(kept, OLD) == 200
     write_keys(kept.keys, OLD, NEW)
     now = reload(kept, cors_origins=SHOP, keys_file="")
@@ -180,6 +182,28 @@ def test_configuration_and_keys_at_once(kept):
     events = [line["event"] for line in map(json.loads, kept.log_text().splitlines()) if "load" in line["event"]]
     assert events == ["reloaded", "keys_loaded", "reloaded", "reload_failed", "reload_failed", "keys_loaded", "reload_failed", "reload_failed",
                       "reloaded", "keys_loaded"]
+
+
+@pytest.mark.skipif(os.path.exists("/etc/burin/burin.json"), reason="the system has a configuration")
+@pytest.mark.parametrize("parts, words", [((), "there is nothing to read again"), (("keys_file",), "there is no configuration file"),
+                                          (("operators_dir",), "there is no configuration file"),
+                                          (("keys_file", "operators_dir", "config"), "the configuration was read again")])
+def test_the_outcome_says_what_was_read(start, tmp_path, parts, words):
+    """Each of the three may be missing, and only what is there is said to be read. A program that is elsewhere finds no configuration."""
+    paths = {"keys_file": write_keys(tmp_path / "keys.json", OLD), "operators_dir": tmp_path / "operators", "config": tmp_path / "burin.json"}
+    paths["operators_dir"].mkdir(mode=0o755)
+    paths["config"].write_text("{}")
+    shutil.copy(BURIN, tmp_path / "burin")
+    flags = (flag for part in parts for flag in ("--" + part.replace("_", "-"), str(paths[part])))
+    daemon = start(*flags, command=[str(tmp_path / "burin")])
+    expected = {part: "read" if part in parts else "none" for part in paths}
+    before = outcome(daemon)
+    assert before["read"] == expected
+    daemon.process.send_signal(signal.SIGHUP)
+    assert wait_until(lambda: outcome(daemon)["at"] != before["at"])
+    assert outcome(daemon)["ok"] and outcome(daemon)["read"] == expected
+    assert words in daemon.logged(event="reloaded")["message"]
+    assert ("keys_loaded" in daemon.log_text(), "operators_unchanged" in daemon.log_text()) == ("keys_file" in parts, "operators_dir" in parts)
 
 
 def test_a_pipe_is_read_at_the_start_alone(start, tmp_path):

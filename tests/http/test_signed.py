@@ -462,9 +462,7 @@ def test_limits_are_in_the_log(kept):
     """With the path they say what was signed; the address cannot be used from the log."""
     address = SHOP.sign("/resize", width=20, free="type:png|jpeg", body_max=9999, in_types="png,pnm", once=text_of(bytes(16)))
     kept.post(address, PICTURE, {"X-Request-ID": "limits"})
-    lines = []
-    assert wait_until(lambda: lines.extend(line for line in map(json.loads, kept.log_so_far().splitlines()) if line.get("id") == "limits") or lines)
-    shown, sent = parse_qsl(lines[0]["query"]), parse_qsl(address.partition("?")[2])
+    shown, sent = parse_qsl(kept.logged(id="limits")["query"]), parse_qsl(address.partition("?")[2])
     assert shown == [(name, "REDACTED" if name in ("key", "once", "signature") else value) for name, value in sent]
 
 

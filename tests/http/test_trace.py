@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from conftest import check_problem, noise, pnm, responses, wait_until
+from conftest import check_problem, noise, pnm, responses
 
 PICTURE = pnm(noise(16, 12))
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -21,19 +21,6 @@ def parts(headers):
     return found.groups()
 
 
-def line(daemon, span):
-    """The log line of the request with that span."""
-    found = []
-
-    def there():
-        found[:] = [line for line in map(json.loads, daemon.log_so_far().splitlines()) if line.get("span_id") == span]
-        return found
-
-    assert wait_until(there), daemon.log_so_far()
-    (one,) = found
-    return one
-
-
 ANSWERS = [("POST", "/histeq", PICTURE, 200), ("POST", "/info", PICTURE, 200), ("POST", "/histeq?bins=0", PICTURE, 400),
            ("POST", "/nothing", PICTURE, 404), ("GET", "/histeq", None, 405), ("POST", "/histeq", b"no picture", 415)]
 
@@ -44,7 +31,7 @@ def test_a_trace_goes_on(daemon, method, path, body, status):
     trace, span, flags = parts(answer.headers)
     assert (answer.status, trace, flags) == (status, TRACE, "01") and span != SPAN
     assert answer.headers["tracestate"] == SENT["tracestate"]
-    logged = line(daemon, span)
+    logged = daemon.logged(span_id=span)
     assert logged["trace_id"] == TRACE and logged["status"] == status
     if status >= 400:
         assert check_problem(answer, status)["trace_id"] == TRACE
@@ -58,7 +45,7 @@ def test_a_trace_begins(daemon, method, path, body, status):
         answer = daemon.request(method, path, body, sent)
         trace, span, flags = parts(answer.headers)
         assert answer.status == status and flags == "00" and "tracestate" not in answer.headers
-        assert line(daemon, span)["trace_id"] == trace
+        assert daemon.logged(span_id=span)["trace_id"] == trace
         seen |= {trace, span}
     assert len(seen) == 6
 
@@ -75,7 +62,7 @@ def test_a_refusal_in_the_middle_of_a_body(daemon):
     ((status, headers, body),) = responses(
         daemon.raw(b"POST /nothing HTTP/1.1\r\nHost: x\r\n%sContent-Length: 9000000\r\n\r\nabc" % sent))
     assert status == 404 and parts(headers)[0] == json.loads(body)["trace_id"] == TRACE
-    assert headers["tracestate"] == SENT["tracestate"] and line(daemon, parts(headers)[1])["trace_id"] == TRACE
+    assert headers["tracestate"] == SENT["tracestate"] and daemon.logged(span_id=parts(headers)[1])["trace_id"] == TRACE
 
 
 @pytest.mark.parametrize("state", ["A=1", "a=1,a=2", "a=" + "b" * 257, "a=\u00e4", ",".join(f"k{i}=v" for i in range(33)), "x" * 600])

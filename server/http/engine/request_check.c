@@ -26,12 +26,6 @@ static bool is_hex(char c) {
     return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-static bool has_control(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++)
-        if (token_is_control((unsigned char)text[i])) return true;
-    return false;
-}
-
 static bool is(const struct header_field *header, const char *name) {
     size_t length = strlen(name);
     return header->name_length == length && strncasecmp(header->name, name, length) == 0;
@@ -269,7 +263,7 @@ static enum status check_header(const struct header_field *header, struct reques
     if (!token_is(header->name, header->name_length))
         return fail(failure, STATUS_BAD_REQUEST,
                     "a header name must consist of letters, digits and dashes, without spaces");
-    if (has_control(header->value, header->value_length))
+    if (token_has_control(header->value, header->value_length))
         return fail(failure, STATUS_BAD_REQUEST, "the header %.*s contains a control character",
                     header->name_length < 64 ? (int)header->name_length : 64, header->name);
     return check_meaning(header, facts, seen, failure);

@@ -201,6 +201,9 @@ static const struct broken {
     { P2P "static unsigned char pipeline(unsigned char p, int i) { return p; }\n",
       "2: #P2P_FUNC: an operator cannot be called pipeline: the daemon answers at that path "
       "itself; choose another name" },
+    { P2P "static unsigned char quota(unsigned char p, int i) { return p; }\n",
+      "2: #P2P_FUNC: an operator cannot be called quota: the daemon answers at that path "
+      "itself; choose another name" },
     { P2P "static unsigned char other(unsigned char p, int i) { return p; }\n",
       "2: #P2P_FUNC: an operator cannot be called other: in /metrics that is what has no name; "
       "choose another name" },
@@ -281,6 +284,8 @@ static const struct broken {
     { "#STRUCT\ntypedef struct { int a, a; } p;\n" GOOD, "2: #STRUCT: there are two fields \"a\"" },
     { "#STRUCT\ntypedef struct { int quality; } p;\n" GOOD,
       "2: #STRUCT: every request has a parameter \"quality\" already: choose another name" },
+    { "#STRUCT\ntypedef struct { int a, origin; } p;\n" GOOD,
+      "2: #STRUCT: signed addresses have a parameter \"origin\" already: choose another name" },
     { "#STRUCT\ntypedef struct { int a,b,c,d,e,f,g,h,i,j,k; } p;\n" GOOD,
       "2: #STRUCT: a struct takes at most 10 fields" },
     { "#STRUCT\ntypedef struct { } p;\n" GOOD, "2: #STRUCT: the struct has no fields" },

@@ -298,6 +298,30 @@ static void many_groups(void **state) {
     key_table_release(next);
 }
 
+/* Two keys of each group, which stand far apart, before a reload and after it; half of the groups
+ * are new. */
+static void many_groups_of_two(void **state) {
+    (void)state;
+    static const int half = KEYS_MAX / 2;
+    const struct key_limits none = { .burst = 0 };
+    struct key_table *before = table_of(KEYS_MAX, &none), *next = table_of(KEYS_MAX, &none);
+    for (int i = 0; i < KEYS_MAX; i++) {
+        snprintf(before->keys[i].group, KEY_ID_MAX, "group-%d", i % half);
+        snprintf(next->keys[i].group, KEY_ID_MAX, "group-%d", i % half + half / 2);
+    }
+    assert_true(quota_link(before, NULL, 1) && quota_link(next, before, 1));
+    for (int i = 0; i < half; i++) {
+        assert_ptr_equal(before->keys[i].quota, before->keys[i + half].quota);
+        assert_ptr_equal(next->keys[i].quota, next->keys[i + half].quota);
+        assert_string_equal(quota_group(next->keys[i].quota), next->keys[i].group);
+        if (i < half / 2) assert_ptr_equal(next->keys[i].quota, before->keys[i + half / 2].quota);
+        for (int k = 0; i >= half / 2 && k < half; k++)
+            assert_ptr_not_equal(next->keys[i].quota, before->keys[k].quota);
+    }
+    key_table_release(before);
+    key_table_release(next);
+}
+
 /* The largest amounts at the smallest limits end somewhere. */
 static void silly_limits(void **state) {
     (void)state;
@@ -445,6 +469,7 @@ int main(void) {
         cmocka_unit_test(a_reload_keeps_what_was_used),
         cmocka_unit_test(a_limit_changes_under_way),
         cmocka_unit_test(many_groups),
+        cmocka_unit_test(many_groups_of_two),
         cmocka_unit_test(silly_limits),
         cmocka_unit_test(ten_times_the_limit),
         cmocka_unit_test(headers),

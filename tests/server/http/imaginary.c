@@ -23,8 +23,8 @@ static enum status read_request(const char *op, bool whole, const char *given) {
     char copy[512], *rest = copy;
     failure = (struct failure){ 0 };
     snprintf(copy, sizeof copy, "%s", given);
-    struct dialect *dialect = imaginary_dialect(&imaginary, NULL, op, whole);
-    enum status status = settings_init(&settings, NULL, op, dialect, &failure);
+    enum status status =
+        imaginary_begin(&imaginary, &settings, NULL, op ? op : "pipeline", whole, &failure);
     for (char *name; !status && (name = strsep(&rest, "&")) && *name;) {
         char *value = strchr(name, '=');
         *value++ = '\0';

@@ -4,6 +4,7 @@
 
 #include "pipeline/registry.h"
 #include "pipeline/skeletons/reader.h"
+#include "server/access/grant.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@ static enum status set(const char *op, const char *name, const char *value) {
 static void info_takes_a_device_alone(void **state) {
     (void)state;
     static const char *const others[] = { "type", "quality", "operations", "bins" };
-    settings_init_info(&settings);
+    settings_init_info(&settings, NULL);
     assert_int_equal(settings_set(&settings, "device", "cpu", &failure), STATUS_OK);
     assert_int_equal(settings_set(&settings, "device", "cpu", &failure), STATUS_BAD_PARAM);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
@@ -244,10 +245,29 @@ static void no_field_of_a_user_hides_a_name_of_every_request(void **state) {
     }
 }
 
+/* In a signed address such a name means the signature's, and would never reach an operator. */
+static void no_field_hides_a_name_of_a_signed_address(void **state) {
+    static const char *const names[] = { "key",        "expires",  "not_before", "body_max",
+                                         "pixels_max", "in_types", "free",       "parts",
+                                         "origin",     "client",   "digest",     "once",
+                                         "signature" };
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_true(grant_owns(&(struct grant){ .is_signed = true }, names[i]));
+        if (field_may_be(names[i])) fail_msg("an operator may have a parameter %s", names[i]);
+        for (int o = 0; o < registry_count(); o++) {
+            const struct op *op = registry_at(o);
+            for (const struct param *param = op->params; param && param->type; param++)
+                assert_string_not_equal(param->name, names[i]);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_values),
         cmocka_unit_test(no_field_of_a_user_hides_a_name_of_every_request),
+        cmocka_unit_test(no_field_hides_a_name_of_a_signed_address),
         cmocka_unit_test(decimals_in_json),
         cmocka_unit_test(numbers_that_json_cannot_hold),
         cmocka_unit_test(info_takes_a_device_alone),
