@@ -60,10 +60,11 @@ def written(source, out, *words):
     return out.read_bytes()
 
 
-# On one page, which keeps the last choice of each type.
+# Each list on one page, which keeps a choice for all types that have the option.
 OPTIONS = [
-    [("png", {}, []), ("jpeg", {}, []), ("webp", {"quality": 60, "effort": 1}, ["--quality", "60", "--effort", "1"]), ("avif", {"effort": 0}, ["--effort", "0"]),
-     ("pnm", {}, []), ("png", {"compression": 3}, ["--compression", "3"]), ("jpeg", {"quality": 40}, ["--quality", "40"])],
+    [("png", {}, []), ("jpeg", {}, []), ("pnm", {}, []), ("avif", {"effort": 0}, ["--effort", "0"]),
+     ("webp", {"quality": 60, "effort": 1}, ["--quality", "60", "--effort", "1"]), ("png", {"compression": 3}, ["--compression", "3"]),
+     ("jpeg", {"quality": 40}, ["--quality", "40"])],
     [("jpeg", {"progressive": True}, ["--progressive", "true"]), ("webp", {"lossless": True}, ["--lossless", "true"])],
     [("jpeg", {"max_bytes": 12.5}, ["--max-bytes", "12500"])],
 ]
