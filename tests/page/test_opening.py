@@ -37,8 +37,8 @@ def refuses(page):
     return [line["message"] for line in page.errors()]
 
 
-def test_a_type_that_is_not_read_is_refused_by_its_name(page, daemon, photo, tmp_path):
-    """At opening, and the open picture stays, with its result."""
+def test_what_is_not_read_is_refused_by_its_name(page, daemon, photo, tmp_path):
+    """At opening, and the open picture stays, with its result. Text is no picture."""
     page.choose_file(photo)
     page.opened()
     page.add_step("histeq")
@@ -57,6 +57,12 @@ def test_a_type_that_is_not_read_is_refused_by_its_name(page, daemon, photo, tmp
     page.click("#notice .close")
     assert not page.visible("#notice")
     assert all("/info" in line and "415" in line for line in refuses(page))
+    path = tmp_path / "letter.jpg"
+    path.write_bytes(b"Dear Sir or Madam, this is not a picture.")
+    page.choose_file(path)
+    page.wait("document.querySelector('#notice strong')?.textContent === 'Not a picture'")
+    assert page.text("#file") == ROCKET_IS_OPEN
+    assert len(refuses(page)) == 1
 
 
 @pytest.fixture
@@ -105,17 +111,6 @@ def test_what_the_daemon_has_read_is_the_users_file(page, photo, truncated):
     page.wait("document.getElementById('saving').getAttribute('aria-busy') === 'false' && document.documentElement.dataset.saving?.startsWith('jpeg ')")
     size = int(page.run("return document.documentElement.dataset.saving").split()[1])
     assert page.text("#saving-share") == f"{round(100 * size / truncated.stat().st_size)} % of the original"
-    assert len(refuses(page)) == 1
-
-
-def test_text_is_no_picture(page, photo, tmp_path):
-    path = tmp_path / "letter.jpg"
-    path.write_bytes(b"Dear Sir or Madam, this is not a picture.")
-    page.choose_file(photo)
-    page.opened()
-    page.choose_file(path)
-    page.wait("document.querySelector('#notice strong')?.textContent === 'Not a picture'")
-    assert page.text("#file") == ROCKET_IS_OPEN
     assert len(refuses(page)) == 1
 
 
