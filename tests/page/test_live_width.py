@@ -201,8 +201,9 @@ def test_keys_move_it(page, photo, tmp_path):
 
 
 def test_every_kind_of_picture(page, photo, tmp_path):
-    page.resize(2000, 900)
-    for kind in ("alpha", "gray", "jpeg", "wide", "16 bits"):
+    for kind in ("alpha", "gray", "jpeg", "16 bits", "wide"):
+        if kind == "wide":
+            page.resize(2000, 900)
         check_kind(page, photo, tmp_path / kind, kind)
         take_steps_away(page)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the page paints beside a picture's own pixels: transparency, histograms, colours and placeholders."""
+import base64
 import io
 import json
 import pathlib
@@ -18,10 +19,12 @@ pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 
 
-def screen(page):
-    """RGB of the window, two frames later."""
+def screen(page, left=0, top=0, width=1440, height=900):
+    """RGB of the window, or of a part, two frames later."""
     page.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    return np.array(Image.open(io.BytesIO(page.driver.get_screenshot_as_png())).convert("RGB"))
+    clip = {"x": left, "y": top, "width": width, "height": height, "scale": 1}
+    shot = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "clip": clip})
+    return np.array(Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB"))
 
 
 def token(page, name):
@@ -233,7 +236,7 @@ def filled(page, name):
     left, top, width, height = page.run("""const slider = document.querySelector(`.step input[type=range][aria-label="${arguments[0]}, slider"]`);
         slider.scrollIntoView({ block: 'center' });
         const box = slider.getBoundingClientRect(); return [box.left, box.top, box.width, box.height]""", name)
-    row = screen(page)[int(top + height / 2 + 1), int(left):int(left + width)]
+    row = screen(page, int(left), int(top + height / 2 + 1), int(left + width) - int(left), 1)[0]
     accent = np.flatnonzero((row == token(page, "--accent")).all(axis=1))
     return (accent[0] / width, accent[-1] / width) if len(accent) else None
 

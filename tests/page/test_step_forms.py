@@ -17,6 +17,8 @@ from window import open_live, take_steps_away
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 
+LARGE = (911, 607)  # more than a preview's half a megapixel, and wider than the window's part for it
+
 COUNT_RUNS = """window.runs = []; const real = window.fetch;
     window.fetch = (target, ...rest) => { if (String(target).startsWith('/pipeline')) runs.push(String(target)); return real(target, ...rest); };"""
 
@@ -55,7 +57,7 @@ DRAG_ALL = """
 def test_every_number_can_be_dragged(page, daemon, photo, tmp_path):
     """On a picture larger than the window; its sides and its previews' scale are no round numbers. The daemon refuses nothing."""
     path = tmp_path / "large.jpg"
-    path.write_bytes(encode(np.array(Image.open(photo).resize((1301, 867))), "JPEG", quality=90))
+    path.write_bytes(encode(np.array(Image.open(photo).resize(LARGE)), "JPEG", quality=90))
     open_live(page, path)
     logged = len(daemon.log_text())
     changing = [operator for operator in daemon.get("/ops").json["operators"] if not operator.get("values")]
@@ -71,7 +73,7 @@ def test_every_number_can_be_dragged(page, daemon, photo, tmp_path):
 def test_previews_of_a_large_picture(page, photo, tmp_path):
     """Sharpness is dragged on a scale of three places: the preview of blur's usual sigma is as blurred as the result."""
     path = tmp_path / "large.png"
-    path.write_bytes(encode(np.array(Image.open(photo).resize((1301, 867))), "PNG", compress_level=1))
+    path.write_bytes(encode(np.array(Image.open(photo).resize(LARGE)), "PNG", compress_level=1))
     open_live(page, path)
     page.run(COUNT_RUNS)
     page.add_step("blur")
@@ -79,7 +81,7 @@ def test_previews_of_a_large_picture(page, photo, tmp_path):
     sent = [json.loads(page.run("return new URL(arguments[0], location).searchParams.get('operations')", target))[0]["params"]
             for target in page.run("return runs") if "type=pnm" in target]
     width = page.state("page.input.preview.width")
-    assert {params["sigma"] for params in sent} == {f"{width / 1301:.3f}"}
+    assert {params["sigma"] for params in sent} == {f"{width / LARGE[0]:.3f}"}
 
     # A preview that fails is shown at once, while the value is still dragged, and goes when the next one succeeds.
     take_steps_away(page)
