@@ -59,7 +59,7 @@ def frame(page, width=480, height=320):
         done([cut.left - left, cut.top - top, cut.width, cut.height].map(Math.round)); })))""", width, height)
 
 
-def test_extract_and_crop(opened, photo, tmp_path):
+def test_extract_crop_and_the_point_of_a_resize(opened, photo, tmp_path):
     page = opened
     page.add_step("extract")
     for name, value in (("left", 100), ("top", 80), ("width", 200), ("height", 120)):
@@ -112,9 +112,8 @@ def test_extract_and_crop(opened, photo, tmp_path):
     page.shown(text)
     check_canvas(page, run_pixels(tmp_path, photo, text))
 
-
-def test_the_point_of_a_resize(opened):
-    page = opened
+    # The point of a resize.
+    take_steps_away(page)
     page.add_step("resize")
     page.shown("resize:width=240,height=160")
     adjust(page, "resize")

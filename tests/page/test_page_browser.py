@@ -188,7 +188,9 @@ CHANGES = [
 ]
 
 
-def test_change_parameters(page, photo, tmp_path):
+def test_fields_change_parameters(page, photo, tmp_path):
+    """A field is of its parameter's kind: a number, a logarithmic slider for a wide range of decimals, positions as they lie in a
+    picture, choices, switches, a filter's taps, a colour and its opacity."""
     page.choose_file(photo)
     page.opened()
     for operator, values, text in CHANGES:
@@ -201,12 +203,6 @@ def test_change_parameters(page, photo, tmp_path):
         page.click('.step [aria-label^="Remove"]')
         page.wait("!document.querySelector('.step')")
 
-
-def test_a_field_is_of_its_parameters_kind(page, photo, tmp_path):
-    """A logarithmic slider for a wide range of decimals, positions as they lie in a picture, choices, switches, a filter's taps,
-    a colour and its opacity."""
-    page.choose_file(photo)
-    page.opened()
     page.add_step("blur")
     assert page.run("return Number(document.querySelector('.step input[type=range]').value)") == round(1000 * np.log(1 / 0.3) / np.log(64 / 0.3))
     page.run("""const slider = document.querySelector('.step input[type=range]'); slider.value = 500;
@@ -437,6 +433,8 @@ def test_the_divider_compares_one_place_at_any_zoom(page, photo, tmp_path):
 
 
 def test_each_stage_can_be_compared(page, photo, tmp_path):
+    """The strip has no stage beside the output where only value steps follow it; after a failure, whose message says what to do, the
+    stages of the shown output."""
     page.choose_file(photo)
     page.opened()
     page.add_step("brightness")
@@ -467,12 +465,9 @@ def test_each_stage_can_be_compared(page, photo, tmp_path):
     page.click('#filmstrip [data-key="output"]')
     page.wait("document.getElementById('divider').hidden")
 
-
-def test_the_strip_is_the_outputs(page, photo):
-    """No stage beside the output where only value steps follow it; after a failure, whose message says what to do, the stages of the
-    shown output."""
-    page.choose_file(photo)
-    page.opened()
+    # The strip is the output's.
+    take_steps_away(page)
+    page.run("document.getElementById('compare').ariaPressed === 'true' || document.getElementById('compare').click()")
     for name in ("brightness", "carve", "mean", "histogram"):
         page.add_step(name)
     page.set_field("carve", "dx", -9)
@@ -527,7 +522,9 @@ def test_progress_and_cancel_of_a_long_run(page, daemon, tmp_path):
     assert daemon.becomes_idle()
 
 
-def test_histograms_can_be_read(page, photo, tmp_path):
+def test_the_statistics_of_a_result(page, photo, tmp_path):
+    """Histograms can be read. The digest is folded where there is no GPU, and stays open for the next result, of which it is. Times
+    have three digits, in ms up to 999 and in s from there on."""
     page.choose_file(photo)
     page.opened()
     page.add_step("histeq")
@@ -544,15 +541,7 @@ def test_histograms_can_be_read(page, photo, tmp_path):
     rows = page.run("return [...document.querySelectorAll('#histograms tbody tr')].map((r) => r.children[3].textContent)")
     assert [int(text.replace(",", "")) for text in rows] == [int(counts[i:i + 16].sum()) for i in range(0, 256, 16)]
 
-
-def test_times_and_the_digest(page, photo, tmp_path):
-    """The table is the daemon's report; beside the time to the screen stands what comes after the daemon's total; the digest is folded
-    where there is no GPU, and stays open for the next result, of which it is. Times have three digits, in ms up to 999 and in s
-    from there on."""
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("histeq")
-    page.shown("histeq")
+    # The table is the daemon's report; beside the time to the screen stands what comes after the daemon's total.
     rows = page.run("return [...document.querySelectorAll('#times tr')].map((r) => [r.className, r.querySelector('th').textContent])")
     names = [name for _, name in rows]
     for name in ("receive", "decode", "compute", "encode", "total"):
@@ -683,8 +672,6 @@ def test_cancel_while_it_is_read(page, photo, huge):
     page.opened()
     check_canvas(page, np.array(Image.open(photo)))
 
-
-# ---- saving, and what is unsaved
 
 ASKS_TO_SAVE = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 
@@ -1025,7 +1012,8 @@ def test_cpu_and_gpu_side_by_side(site, photo):
 
 # ---- accessibility
 
-def test_nothing_is_wider_than_the_screen(page, photo):
+def test_nothing_is_wider_than_the_screen_or_nameless(page, photo):
+    """A name is the browser's, as for a screen reader."""
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
@@ -1036,11 +1024,7 @@ def test_nothing_is_wider_than_the_screen(page, photo):
         assert page.run("return document.documentElement.scrollWidth") <= width
         assert page.run("return document.getElementById('canvas').clientHeight") > 200
 
-
-def test_everything_that_acts_has_a_name(page, photo):
-    """The browser's name of it, as for a screen reader."""
-    page.choose_file(photo)
-    page.opened()
+    take_steps_away(page)
     for name in ("carve", "convolve", "edge"):
         page.add_step(name)
     page.shown("carve;convolve:taps=0,0,0,0,1,0,0,0,0;edge")

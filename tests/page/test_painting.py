@@ -123,8 +123,8 @@ SLOWLY = """(() => {
     }; })()"""
 
 
-def test_remove_an_object(opened, photo, tmp_path):
-    """One press in the palette, a stroke, and the picture has closed, at its own size."""
+def test_remove_an_object_and_keep_another(opened, photo, tmp_path):
+    """One press in the palette, a stroke, and the picture has closed, at its own size. Both in their colours; a pixel is in one of them. The eraser takes from both."""
     page = opened
     page.find("#palette-search").send_keys("remove", Keys.ENTER)
     page.wait("!document.querySelector('.painting').hidden")
@@ -136,10 +136,7 @@ def test_remove_an_object(opened, photo, tmp_path):
     done(page, "carve")
     check_canvas(page, carved(tmp_path, photo, "carve", "--rmask", str(page.downloads / "kept-rmask.png")))
 
-
-def test_keep_and_remove(opened, photo, tmp_path):
-    """In their colours; a pixel is in one of them. The eraser takes from both."""
-    page = opened
+    take_steps_away(page)
     page.add_step("carve")
     page.set_field("carve", "dx", -60)
     paint(page, "mask", 40, (100, 60), (100, 260))
@@ -350,27 +347,6 @@ def test_a_mask_stays_where_it_is_on_the_picture(opened, photo, tmp_path):
     assert all((saved(page, part) == mask).all() for part, mask in first.items())
 
 
-def test_after_another_step(opened, photo, tmp_path):
-    """What is painted on is the picture that the step gets."""
-    page = opened
-    page.add_step("crop")
-    page.set_field("crop", "height", 200)
-    page.set_field("crop", "width", 300)
-    page.add_step("carve")
-    page.set_field("carve", "dx", -30)
-    page.shown("crop:width=300,height=200;carve:dx=-30")
-    paint(page, "rmask", 20, (240, 160))
-    assert (middle_pixels(page, 300, 200)[:80, :, :3] == run_pixels(tmp_path, photo, "crop:width=300,height=200")[:80]).all()
-    mask = saved(page, "rmask")
-    assert mask.shape == (200, 300)
-    check_mask(mask, [(240 - 90, 160 - 60)], 10)  # the cut is in the middle
-    done(page, "crop:width=300,height=200;carve:dx=-30")
-    out = tmp_path / "expected.png"
-    subprocess.run([BURIN, "run", "crop:width=300,height=200", "carve:dx=-30", "--rmask", str(page.downloads / "kept-rmask.png"), "--device", "cpu",
-                    str(photo), str(out)], check=True, capture_output=True)
-    check_canvas(page, np.array(Image.open(out).convert("RGB")))
-
-
 def test_a_finger_paints_and_two_move_the_picture(opened):
     page = opened
     page.add_step("carve")
@@ -409,7 +385,7 @@ def test_a_finger_paints_and_two_move_the_picture(opened):
     assert (middle_pixels(page, WIDTH, HEIGHT)[:, :, :3] == np.array(Image.open(page.photo))).all()
 
 
-def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened):
+def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened, photo, tmp_path):
     page = opened
     page.add_step("carve")
     first, second = [(50, 50), (90, 60)], [(300, 200), (350, 250)]
@@ -424,6 +400,26 @@ def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened):
     paint(page, "rmask", 20, *second)
     mask = saved(page, "rmask")
     assert (mask[near(first, 9) < 0] == 255).all() and (mask[near(second, 9) < 0] == 255).all()
+
+    # What is painted on is the picture that the step gets.
+    page.click(".painting [name=done]")
+    take_steps_away(page)
+    page.add_step("crop")
+    page.set_field("crop", "height", 200)
+    page.set_field("crop", "width", 300)
+    page.add_step("carve")
+    page.set_field("carve", "dx", -30)
+    page.shown("crop:width=300,height=200;carve:dx=-30")
+    paint(page, "rmask", 20, (240, 160))
+    assert (middle_pixels(page, 300, 200)[:80, :, :3] == run_pixels(tmp_path, photo, "crop:width=300,height=200")[:80]).all()
+    mask = saved(page, "rmask")
+    assert mask.shape == (200, 300)
+    check_mask(mask, [(240 - 90, 160 - 60)], 10)  # the cut is in the middle
+    done(page, "crop:width=300,height=200;carve:dx=-30")
+    out = tmp_path / "expected.png"
+    subprocess.run([BURIN, "run", "crop:width=300,height=200", "carve:dx=-30", "--rmask", str(page.downloads / "kept-rmask.png"), "--device", "cpu",
+                    str(photo), str(out)], check=True, capture_output=True)
+    check_canvas(page, np.array(Image.open(out).convert("RGB")))
 
 
 def test_paint_is_pressed_twice_and_left_by_escape(opened):

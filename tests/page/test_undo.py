@@ -194,10 +194,28 @@ def test_what_is_typed_or_dragged_is_one_edit(opened):
     assert page.run("return document.activeElement.name") == "height"
 
 
-@pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")
-def test_masks_come_back(opened, photo, tmp_path):
-    """A file that was chosen is kept with the plan that has it."""
+def test_after_a_reload_the_address_is_taken(opened, photo):
     page = opened
+    page.add_step("flip")
+    page.add_step("flop")
+    now(page, "flip;flop")
+    page.run("document.querySelector('.step .switch').click()")
+    page.wait("location.hash.endsWith('&off=1')")
+    page.run("addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
+    page.driver.refresh()
+    page.wait("document.documentElement.hasAttribute('data-ready')")
+    page.choose_file(photo)
+    page.shown("flop")
+    press(page, "z")
+    now(page, "flip;flop")
+    press(page, "z")
+    now(page, "flip")
+
+
+# ---- what a card's buttons do
+
+def check_masks_come_back(page, photo, tmp_path):
+    """A file that was chosen is kept with the plan that has it."""
     mask = np.zeros((320, 480), np.uint8)
     mask[:, 200:280] = 255
     path = tmp_path / "remove.png"
@@ -220,26 +238,6 @@ def test_masks_come_back(opened, photo, tmp_path):
     page.shown("carve:dx=-40")
     check_canvas(page, run_pixels(tmp_path, photo, "carve:dx=-40"))
 
-
-def test_after_a_reload_the_address_is_taken(opened, photo):
-    page = opened
-    page.add_step("flip")
-    page.add_step("flop")
-    now(page, "flip;flop")
-    page.run("document.querySelector('.step .switch').click()")
-    page.wait("location.hash.endsWith('&off=1')")
-    page.run("addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
-    page.driver.refresh()
-    page.wait("document.documentElement.hasAttribute('data-ready')")
-    page.choose_file(photo)
-    page.shown("flop")
-    press(page, "z")
-    now(page, "flip;flop")
-    press(page, "z")
-    now(page, "flip")
-
-
-# ---- what a card's buttons do
 
 def test_the_buttons_of_a_step(opened, photo, tmp_path):
     """It is switched off and on, duplicated, reset and folded. Folding is no edit: nothing runs, and there is nothing to undo. The
@@ -298,6 +296,10 @@ def test_the_buttons_of_a_step(opened, photo, tmp_path):
     assert page.text(".step-summary") == "threshold 30"
     page.run("document.querySelector('.step .fold').click()")
     assert page.run("return document.querySelector('.step input[name=threshold]').value") == "30"
+
+    if "carve" in operators():
+        take_steps_away(page)
+        check_masks_come_back(page, photo, tmp_path)
 
 
 def test_an_address_waits_for_the_daemon(site):
