@@ -940,6 +940,7 @@ def check_seams_and_mask(page, photo, before, tmp_path):
     choose_mask(page, "rmask", path)
     page.set_field("carve", "dx", -40)
     page.shown("carve:dx=-40")
+    page.run("delete document.documentElement.dataset.seams")
     page.click("#show-seams")
     page.wait("document.documentElement.dataset.seams === 'carve:dx=-40'")
     out = tmp_path / "seams.ppm"
