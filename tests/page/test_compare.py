@@ -5,14 +5,13 @@ frame, a part lies at its place, anything else stands beside the input. Sizes co
 covers: server/http/handle_document.c"""
 import itertools
 import json
-import subprocess
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from browser import needs_browser
-from conftest import BURIN, encode, operators
+from conftest import encode, operators
 from window import middle, run_pixels, strip
 
 pytest_plugins = "page_fixtures"

@@ -5,7 +5,6 @@
 covers: server/http/handle_document.c"""
 import base64
 import hashlib
-import io
 import json
 import os
 import re
