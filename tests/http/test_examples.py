@@ -12,9 +12,10 @@ import urllib.error
 import urllib.request
 from urllib.parse import parse_qs, quote, urlsplit
 
+import numpy as np
 import pytest
 
-from conftest import BURIN, Daemon, check_problem, jpeg, needs, smooth
+from conftest import BURIN, Daemon, check_problem, jpeg, needs
 from signing import Key, write_keys
 
 pytestmark = needs("resize")
@@ -170,9 +171,10 @@ def test_a_picture_is_posted(site):
     ([("width", "320"), ("type", "png")], PHOTO, {}, 400), ([("width", "320"), ("width", "320")], PHOTO, {}, 400),
     ([("width", "320"), ("operations", "[]")], PHOTO, {}, 400), ([("width", "320")], PHOTO, {"Origin": "https://other.example"}, 403),
     ([("width", "320")], b"P5 2 1 255 ab", {}, 415), ([("width", "320")], PHOTO + bytes(8 << 20), {}, 413),
-    ([("width", "320")], jpeg(smooth(6000, 4001)), {}, 422)],
+    ([("width", "320")], None, {}, 422)],
     ids=["wide", "narrow", "height", "type", "twice", "operations", "page", "kind", "bytes", "pixels"])
 def test_no_more_than_was_signed(site, fields, image, headers, status):
+    image = image or jpeg(np.zeros((4001, 6000, 3), np.uint8))  # made here: each process that only imports this file would make it
     check_problem(post(site, fields, image, **headers), status)
 
 

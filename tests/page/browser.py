@@ -5,6 +5,7 @@ The headless shell does not draw what is not looked at, and takes two thirds of 
 folder of the tests' own. Every network request except to 127.0.0.1 goes to a proxy that does not exist, so a request to the
 outside fails and is in the log."""
 import base64
+import functools
 import os
 import pathlib
 import shutil
@@ -28,6 +29,13 @@ WEB = pathlib.Path(__file__).parents[2] / "server/web"
 CHROMIUM, DRIVER = shutil.which("chromium-headless-shell", path="/usr/lib/chromium"), shutil.which("chromedriver")
 missing = [name for name, found in (("python3-selenium", webdriver), ("chromium-headless-shell", CHROMIUM), ("chromium-driver", DRIVER)) if not found]
 needs_browser = pytest.mark.skipif(bool(missing), reason="not installed: " + ", ".join(missing))
+
+
+@functools.lru_cache(None)
+def bundled(name):
+    """The text of a module of the page with those that it imports, which sets a variable of its name."""
+    line = ["esbuild", "--bundle", "--format=iife", f"--global-name={name}", WEB / f"{name}.js"]
+    return subprocess.run(line, check=True, capture_output=True, text=True).stdout + f"window.{name} = {name};"
 
 
 class Browser:
@@ -136,8 +144,7 @@ class Browser:
 
     def module(self, name):
         """A copy of a module of the page, as a variable of its name. The page itself has all modules in one script."""
-        line = ["esbuild", "--bundle", "--format=iife", f"--global-name={name}", WEB / f"{name}.js"]
-        self.run(subprocess.run(line, check=True, capture_output=True, text=True).stdout + f"window.{name} = {name};")
+        self.run(bundled(name))
 
     def state(self, expression):
         """The value of an expression of `page`, the state that the page's script keeps."""

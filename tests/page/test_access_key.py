@@ -28,9 +28,8 @@ def kept(tmp_path_factory):
 def asked(site, kept, photo):
     """The page of that daemon, which has refused a step for want of a key."""
     page = site
-    page.open_page(f"http://127.0.0.1:{kept.port}/")
-    page.run("sessionStorage.clear()")
     page.open_page(f"http://127.0.0.1:{kept.port}/", "#")
+    assert page.run("return sessionStorage.length") == 0
     assert not page.visible("#access")
     page.choose_file(photo)
     page.opened()

@@ -5,14 +5,13 @@ frame, a part lies at its place, anything else stands beside the input. Sizes co
 covers: server/http/handle_document.c"""
 import itertools
 import json
-import subprocess
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from browser import needs_browser
-from conftest import BURIN, encode, operators
+from conftest import encode, operators
 from window import middle, run_pixels, strip
 
 pytest_plugins = "page_fixtures"
@@ -45,7 +44,17 @@ def split(page):
     return float(page.run("return document.getElementById('divider').style.left").rstrip("%")) / 100
 
 
-def test_the_same_shape_fills_the_inputs_frame(opened):
+PARTS = [  # the part of the input by the parameters' meaning: left, top, width, height
+    ("crop:width=200,height=120", (140, 100, 200, 120)),
+    ("crop:width=100,gravity=west", (0, 0, 100, 320)),
+    ("crop:height=100,gravity=southeast", (0, 220, 480, 100)),
+    ("extract:left=370,top=10,width=90,height=200", (370, 10, 90, 200)),
+    ("brightness:shift=40;extract:left=30,top=20,width=300,height=200;crop:width=100,height=100", (130, 70, 100, 100)),
+]
+
+
+def test_the_same_shape_or_a_part_lies_in_the_inputs_frame(opened, photo, tmp_path):
+    """The same shape fills it, and a part lies where it came from."""
     for text in ("resize:width=240", "resize:width=101", "zoom", "resize:width=240,height=10,fit=outside"):
         run_steps(opened, text)
         shown = canvas(opened)
@@ -53,9 +62,28 @@ def test_the_same_shape_fills_the_inputs_frame(opened):
         assert (shown[top + 1:top + height - 1, left + 1:left + width - 1, 3] == 255).all(), ("both halves are full", text)
         assert not shown[:, :left, 3].any() and not shown[:, left + width:, 3].any(), text
 
+    # A part lies right of the divider, which is moved onto it; around it the input is a shade.
+    for text, part in PARTS:
+        run_steps(opened, text)
+        left, top, width, height = part
+        after = run_pixels(tmp_path, photo, *text.split(";"))
+        assert after.shape[:2] == (height, width), text
+        shown = canvas(opened)
+        x0, y0, _, _ = middle(opened, WIDTH, HEIGHT)
+        divider = round(split(opened) * shown.shape[1])
+        assert x0 + left < divider < x0 + left + width, ("the divider shows some of the part", text)
+        visible = divider - x0 - left
+        assert (shown[y0 + top:y0 + top + height, divider:x0 + left + width, :3] == after[:, visible:]).all(), text
+        before = np.array(Image.open(photo))
+        assert (shown[y0:y0 + HEIGHT, x0:divider, :3] == before[:, :divider - x0]).all(), text
+        around = shown[y0:y0 + HEIGHT, divider:x0 + WIDTH, 3].copy()
+        around[top:top + height, :left + width - (divider - x0)] = 64
+        assert (abs(around.astype(int) - 64) <= 1).all(), ("a quarter as strong", text)
 
-def test_the_same_place_is_on_both_sides(opened, photo, tmp_path):
-    """At the divider a halved picture goes on where the input ends: it is enlarged without a filter of its own at 8 to 1."""
+
+def test_the_same_place_is_on_both_sides_and_alone(opened, photo, tmp_path):
+    """What is looked at stays when compare is switched: a place of the result under the pointer is there alone, too, as large as before.
+    At the divider a halved picture goes on where the input ends: it is enlarged without a filter of its own at 8 to 1."""
     run_steps(opened, "resize:width=240,kernel=box")
     opened.run("document.getElementById('canvas').dispatchEvent(new WheelEvent('wheel', { deltaY: -480, clientX: 700, clientY: 400, cancelable: true }))")
     found = opened.run("""const canvas = document.getElementById('canvas'), box = canvas.getBoundingClientRect(), found = [];
@@ -74,42 +102,34 @@ def test_the_same_place_is_on_both_sides(opened, photo, tmp_path):
         exact = ["#%02x%02x%02x" % tuple(before[full[1], full[0]])]
         assert first in (exact if side == 0 else ["#%02x%02x%02x" % tuple(p) for p in near])
 
-
-PARTS = [  # the part of the input by the parameters' meaning: left, top, width, height
-    ("crop:width=200,height=120", (140, 100, 200, 120)),
-    ("crop:width=100,gravity=west", (0, 0, 100, 320)),
-    ("crop:height=100,gravity=southeast", (0, 220, 480, 100)),
-    ("extract:left=370,top=10,width=90,height=200", (370, 10, 90, 200)),
-    ("brightness:shift=40;extract:left=30,top=20,width=300,height=200;crop:width=100,height=100", (130, 70, 100, 100)),
-]
-
-
-def test_a_part_lies_where_it_came_from(opened, photo, tmp_path):
-    """Right of the divider, which is moved onto the part; around it the input is a shade."""
-    for text, part in PARTS:
-        run_steps(opened, text)
-        left, top, width, height = part
-        after = run_pixels(tmp_path, photo, *text.split(";"))
-        assert after.shape[:2] == (height, width)
-        shown = canvas(opened)
-        x0, y0, _, _ = middle(opened, WIDTH, HEIGHT)
-        divider = round(split(opened) * shown.shape[1])
-        assert x0 + left < divider < x0 + left + width, "the divider shows some of the part"
-        visible = divider - x0 - left
-        assert (shown[y0 + top:y0 + top + height, divider:x0 + left + width, :3] == after[:, visible:]).all()
-        before = np.array(Image.open(photo))
-        assert (shown[y0:y0 + HEIGHT, x0:divider, :3] == before[:, :divider - x0]).all()
-        around = shown[y0:y0 + HEIGHT, divider:x0 + WIDTH, 3].copy()
-        around[top:top + height, :left + width - (divider - x0)] = 64
-        assert (abs(around.astype(int) - 64) <= 1).all(), "a quarter as strong"
+    opened.click("#zoom-fit")
+    opened.wait("document.getElementById('zoom').textContent === '100 %'")
+    run_steps(opened, "resize:width=240")
+    opened.run("document.getElementById('canvas').dispatchEvent(new WheelEvent('wheel', { deltaY: -600, clientX: 760, clientY: 300, cancelable: true }))")
+    opened.wait("document.getElementById('zoom').textContent !== '100 %'")
+    pointed = """const canvas = document.getElementById('canvas'), box = canvas.getBoundingClientRect();
+        canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + canvas.width / 2 + 90, clientY: box.top + 200 }));
+        return document.getElementById('pixel').textContent.split('  ')[0].split(', ').map(Number);"""
+    zoom, place = float(opened.text("#zoom").split()[0]), opened.run(pointed)
+    opened.click("#compare")
+    opened.wait("document.getElementById('compare').ariaPressed === 'false'")
+    alone = opened.run(pointed)
+    assert abs(alone[0] - place[0]) <= 1 and abs(alone[1] - place[1]) <= 1
+    opened.wait(f"Math.abs(parseFloat(document.getElementById('zoom').textContent) - {2 * zoom}) < {0.02 * zoom}")
 
 
 def test_anything_else_stands_beside_the_input(opened, photo, tmp_path):
-    opened.size(2200, 1100)
-    opened.wait("document.getElementById('canvas').width > 1500")
+    opened.resize(1600, 900)
     for text in ("carve:dx=-180", "rotate", "resize:width=200,height=300,fit=fill", "smartcrop:width=150,height=150"):
         if text.split(":")[0] in operators():
             check_beside(opened, photo, tmp_path, text)
+
+    # In a narrow window one stands above the other.
+    run_steps(opened, "rotate:angle=270")
+    opened.size(390, 844)
+    opened.wait("innerWidth === 390")
+    run_steps(opened, "resize:width=480,height=100,fit=fill")
+    opened.wait("document.getElementById('label-after').offsetTop > document.getElementById('label-before').offsetTop + 60")
 
 
 def check_beside(page, photo, folder, text):
@@ -132,30 +152,6 @@ def check_beside(page, photo, folder, text):
     assert labels == [x0 + 8, x0 + WIDTH + gap + 8]
 
 
-def test_a_narrow_window_has_one_above_the_other(opened):
-    run_steps(opened, "rotate:angle=270")
-    opened.size(390, 844)
-    opened.wait("innerWidth === 390")
-    run_steps(opened, "resize:width=480,height=100,fit=fill")
-    opened.wait("document.getElementById('label-after').offsetTop > document.getElementById('label-before').offsetTop + 60")
-
-
-def test_what_is_looked_at_stays_when_compare_is_switched(opened):
-    """A place of the result under the pointer is there alone, too, as large as before."""
-    run_steps(opened, "resize:width=240")
-    opened.run("document.getElementById('canvas').dispatchEvent(new WheelEvent('wheel', { deltaY: -600, clientX: 760, clientY: 300, cancelable: true }))")
-    opened.wait("document.getElementById('zoom').textContent !== '100 %'")
-    pointed = """const canvas = document.getElementById('canvas'), box = canvas.getBoundingClientRect();
-        canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + canvas.width / 2 + 90, clientY: box.top + 200 }));
-        return document.getElementById('pixel').textContent.split('  ')[0].split(', ').map(Number);"""
-    zoom, place = float(opened.text("#zoom").split()[0]), opened.run(pointed)
-    opened.click("#compare")
-    opened.wait("document.getElementById('compare').ariaPressed === 'false'")
-    alone = opened.run(pointed)
-    assert abs(alone[0] - place[0]) <= 1 and abs(alone[1] - place[1]) <= 1
-    opened.wait(f"Math.abs(parseFloat(document.getElementById('zoom').textContent) - {2 * zoom}) < {0.02 * zoom}")
-
-
 # ---- sizes
 
 PLANS = [
@@ -169,16 +165,20 @@ PLANS = [
 ]
 
 
+REFUSED = ["crop:width=481", "extract:left=400,width=81,height=1", "extract:top=319,width=1,height=2", "zoom:times=64", "carve:dx=-480",
+           "carve:dx=65100", "resize:width=60000,height=60000", "smartcrop:height=321", "resize:width=480,height=4,fit=carve,position=north,x=1"]
+
+
 def sizes(page, texts, all_operators):
     """The page's sizes of the outputs of these plans, from 480 x 320."""
-    page.module("geometry")
-    page.module("plan")
     return page.run("return arguments[0].map((text) => geometry.sizesOf(plan.readPlan(text, arguments[1]).steps, { width: 480, height: 320 }).at(-1))",
                     texts, all_operators)
 
 
 def test_sizes_are_the_daemons(page, daemon, photo, tmp_path):
     """The page's rules, for each operator that changes the size, against the result's own size; and what is refused."""
+    page.module("geometry")
+    page.module("plan")
     here = [text for text in PLANS if all(step.split(":")[0] in operators() for step in text.split(";"))]
     found = sizes(page, here, daemon.get("/ops").json["operators"])
     source = encode(np.array(Image.open(photo)), "PNG")
@@ -189,16 +189,10 @@ def test_sizes_are_the_daemons(page, daemon, photo, tmp_path):
         assert answer.status == 200, (text, answer.body)
         assert answer.image.shape[1::-1] == (size["width"], size["height"]), text
 
-
-REFUSED = ["crop:width=481", "extract:left=400,width=81,height=1", "extract:top=319,width=1,height=2", "zoom:times=64", "carve:dx=-480",
-           "carve:dx=65100", "resize:width=60000,height=60000", "smartcrop:height=321", "resize:width=480,height=4,fit=carve,position=north,x=1"]
-
-
-def test_what_would_be_refused_has_no_size(page, daemon, photo):
+    # What would be refused has no size.
     here = [text for text in REFUSED if text.split(":")[0] in operators()]
     found = sizes(page, here, daemon.get("/ops").json["operators"])
     assert here and found == [None] * len(here)
-    source = encode(np.array(Image.open(photo)), "PNG")
     for text in here:
         name, _, rest = text.partition(":")
         steps = [{"operation": name, "params": dict(item.split("=") for item in rest.split(","))}]
@@ -221,8 +215,8 @@ def test_the_strip_has_the_plans_sizes(page, photo, tmp_path):
     page.wait("document.getElementById('label-before').textContent === 'After step 1'")
 
 
-def test_the_picture_keeps_its_place(opened):
-    """Its window is as high with steps, without, while it runs, and with a message."""
+def test_the_strip_and_the_picture_keep_their_places(opened):
+    """The strip marks what is shown. The picture's window is as high with steps, without, while it runs, and with a message."""
     heights = "return document.getElementById('view').getBoundingClientRect().height"
     high = opened.run(heights)
     opened.add_step("brightness")
@@ -235,8 +229,6 @@ def test_the_picture_keeps_its_place(opened):
     opened.run("document.querySelector('.step [aria-label^=Remove]').click()")
     assert strip(opened) == ["Input"] and opened.run(heights) == high
 
-
-def test_the_strip_marks_what_is_shown(opened):
     def marked():
         return opened.run("return [...document.querySelectorAll('#filmstrip button')].map((b) => [b.dataset.key, b.dataset.side, b.ariaPressed])")
 

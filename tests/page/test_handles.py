@@ -8,7 +8,7 @@ from selenium.webdriver.common.keys import Keys
 
 from browser import needs_browser
 from conftest import operators
-from window import check_canvas, run_pixels
+from window import check_canvas, run_pixels, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
@@ -59,7 +59,7 @@ def frame(page, width=480, height=320):
         done([cut.left - left, cut.top - top, cut.width, cut.height].map(Math.round)); })))""", width, height)
 
 
-def test_extract(opened, photo, tmp_path):
+def test_extract_crop_and_the_point_of_a_resize(opened, photo, tmp_path):
     page = opened
     page.add_step("extract")
     for name, value in (("left", 100), ("top", 80), ("width", 200), ("height", 120)):
@@ -93,10 +93,8 @@ def test_extract(opened, photo, tmp_path):
     assert not page.visible(".cut")
     check_canvas(page, run_pixels(tmp_path, photo, text))
 
-
-def test_crop(opened, photo, tmp_path):
-    """In the middle both edges move; moved, it snaps to a side, whose edges then stay."""
-    page = opened
+    # In the middle both edges of a crop move; moved, it snaps to a side, whose edges then stay.
+    take_steps_away(page)
     page.add_step("crop")
     page.set_field("crop", "width", 200)
     page.set_field("crop", "height", 100)
@@ -114,9 +112,8 @@ def test_crop(opened, photo, tmp_path):
     page.shown(text)
     check_canvas(page, run_pixels(tmp_path, photo, text))
 
-
-def test_the_point_of_a_resize(opened):
-    page = opened
+    # The point of a resize.
+    take_steps_away(page)
     page.add_step("resize")
     page.shown("resize:width=240,height=160")
     adjust(page, "resize")

@@ -31,7 +31,8 @@ def listed(page):
     return page.run("return keys.keyList.map(([part, rows]) => [part, rows.flatMap(([keys]) => keys)])")
 
 
-def test_every_key_is_in_the_list(page):
+def check_every_key(page):
+    """It is in the list."""
     parts = dict(listed(page))
     plain = {part: {key.rpartition("+")[2] or "+" for key in keys} for part, keys in parts.items()}
     with_keys = [path for path in WEB.glob("*.js") if "'keydown'" in path.read_text()]
@@ -56,7 +57,7 @@ def press(page, *keys):
         page.driver.switch_to.active_element.send_keys(key)
 
 
-def test_it_opens_and_closes(page, photo):
+def test_the_list_opens_and_closes_and_has_every_key(page, photo):
     """By ? and by its button; Escape closes nothing else, and the focus goes back. A key meanwhile does nothing below."""
     page.choose_file(photo)
     page.opened()
@@ -83,3 +84,4 @@ def test_it_opens_and_closes(page, photo):
     page.click("#palette-search")
     press(page, "?")
     assert not opened(page) and page.run("return document.activeElement.value") == "?", "in a box it is a character"
+    check_every_key(page)

@@ -15,7 +15,7 @@ from PIL import Image
 
 from browser import needs_browser
 from conftest import PATIENCE_S, encode, noise, operators, pnm, smooth
-from window import check_canvas, choose_mask, middle_digest, middle_pixels, open_live, run_pixels, show_output_alone
+from window import check_canvas, choose_mask, middle_digest, middle_pixels, open_live, run_pixels, show_output_alone, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = [needs_browser, pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")]
@@ -54,8 +54,6 @@ def shown(data):
 
 def made_by_the_page(page, source, map_, widths):
     """RGBA in each width, made by the page's modules from the PNG SOURCE and the PNG of its map."""
-    page.module("png")
-    page.module("retarget")
     found = page.run("""
         const [source, map, widths] = arguments;
         const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer;
@@ -74,7 +72,9 @@ KINDS = [(channels, depth) for channels in (1, 2, 3, 4) for depth in (8, 16)]
 
 
 def test_every_width_is_the_daemons(page, daemon):
-    """Hidden colours under transparent pixels are kept too, which a canvas loses."""
+    """Hidden colours under transparent pixels are kept too, which a canvas loses. Each filter of a PNG is undone."""
+    page.module("png")
+    page.module("retarget")
     for (channels, depth), (width, height) in itertools.product(KINDS, ((1, 3), (2, 1), (3, 7), (13, 42), (40, 9))):
         source = png(noise(width, height, channels, depth, seed=width).reshape(height, width, channels))
         most = width // 2
@@ -85,8 +85,6 @@ def test_every_width_is_the_daemons(page, daemon):
             expected = daemon.post(f"/carve?width={goal}&type=png&compression=0", source)
             assert (made == shown(expected.body)).all(), (channels, depth, width, height, goal)
 
-
-def test_each_filter_of_a_png_is_undone(page):
     for channels, depth in KINDS:
         samples = noise(23, 12, channels, depth).reshape(12, 23, channels)
         source = png(samples, filters=(0, 1, 2, 3, 4, 4, 3, 2, 1, 0))
@@ -103,7 +101,7 @@ CANVAS = (700, 500)  # of its middle, in a window of usual size
 
 
 def press(page):
-    page.run("document.querySelector('.live-of button').click()")
+    page.run("delete document.documentElement.dataset.liveWidth; document.querySelector('.live-of button').click()")
     page.wait("document.documentElement.dataset.liveWidth", "the map is there", 2 * PATIENCE_S)  # a second on an idle core
 
 
@@ -135,7 +133,7 @@ def check_widths(page, text, size, widths):
 
     for width in widths:
         slide(page, width)
-        page.wait("document.getElementById('label-after').textContent === 'Live'")
+        page.wait("document.getElementById('label-after').textContent === 'Live'", f"{text % width}, live")
         live = shown(width)
         let_go(page)
         page.shown(text % width)
@@ -144,11 +142,22 @@ def check_widths(page, text, size, widths):
 
 
 def test_the_slider_makes_no_request(page, photo, tmp_path):
+    """Its bounds are of one step: a copy of the step has the usual ones, and so has the step that an undo brings back."""
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
     page.shown("carve")
     assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
+    bounds = "const s = document.querySelectorAll('.step')[arguments[0]].querySelector('.field:has([name=width]) input[type=range]'); return [s.min, s.max]"
+    usual = page.run(bounds, 0)
+    press(page)
+    assert page.run(bounds, 0) == ["240", "720"] != usual
+    page.click(".step .duplicate")
+    assert page.run(bounds, 1) == usual
+    page.click("#undo")
+    page.wait("document.querySelectorAll('.step').length === 1")
+    assert page.run(bounds, 0) == usual
+
     press(page)
     slider = page.run("const s = document.querySelector('.step input[type=range]'); return [s.min, s.max, s.value].map(Number)")
     assert slider == [240, 720, 480] and page.text("#status") == "Live width: from 240 to 720 pixels."
@@ -167,8 +176,39 @@ def test_the_slider_makes_no_request(page, photo, tmp_path):
     assert page.run("return decodeURIComponent(location.hash)") == "#steps=carve:width=720"
 
 
-@pytest.mark.parametrize("kind", ["alpha", "gray", "jpeg", "wide", "16 bits"])
-def test_every_kind_of_picture(page, photo, tmp_path, kind):
+def test_keys_move_it(page, photo, tmp_path):
+    """Each key shows its width, and the last width also comes from the daemon; on a slow machine one more where the keys rest."""
+    from selenium.webdriver.common.keys import Keys
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.shown("carve")
+    page.run("document.querySelector('.live-of button').focus()")
+    page.driver.switch_to.active_element.send_keys(Keys.ENTER)
+    page.wait("document.documentElement.dataset.liveWidth")
+    page.run("""const slider = document.querySelector('.step input[type=range]'); slider.focus();
+        window.moves = []; slider.addEventListener('input', () => moves.push(performance.now()));""")
+    count_requests(page)
+    page.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT * 3)
+    page.shown("carve:width=477")
+    check_canvas(page, run_pixels(tmp_path, photo, "carve:width=477"))
+    rests = sum(np.diff(page.run("return moves")) > 200)
+    assert 1 <= len([path for path in page.run("return asked") if path.startswith("/pipeline")]) <= 1 + rests
+    page.driver.switch_to.active_element.send_keys(Keys.HOME)
+    page.shown("carve:width=240")
+    page.run("const box = document.querySelector('.step input[name=width]'); box.value = '511'; box.dispatchEvent(new Event('input'))")  # the field keeps the focus
+    page.shown("carve:width=511")
+
+
+def test_every_kind_of_picture(page, photo, tmp_path):
+    for kind in ("alpha", "gray", "jpeg", "16 bits", "wide"):
+        if kind == "wide":
+            page.resize(2000, 900)
+        check_kind(page, photo, tmp_path / kind, kind)
+        take_steps_away(page)
+
+
+def check_kind(page, photo, path, kind):
     before = np.array(Image.open(photo))
     if kind == "alpha":
         before = np.dstack([before, np.tile(np.linspace(0, 255, 480).astype(np.uint8), (320, 1))])
@@ -176,7 +216,6 @@ def test_every_kind_of_picture(page, photo, tmp_path, kind):
         before = before[:, :, 1]
     if kind == "wide":
         before = np.tile(before, (1, 2, 1))  # 960 x 320
-    path = tmp_path / "picture"
     path.write_bytes(encode(before, "JPEG", quality=90) if kind == "jpeg" else pnm(before.astype(np.uint16) * 257 - before.astype(np.uint16)[::-1])
                      if kind == "16 bits" else encode(before, "PNG", compress_level=1))
     page.choose_file(path)
@@ -184,7 +223,6 @@ def test_every_kind_of_picture(page, photo, tmp_path, kind):
     page.add_step("carve")
     page.shown("carve")
     press(page)
-    page.resize(2000, 900)
     size = before.shape[1::-1]
     check_widths(page, "carve:width=%d", size, (size[0] // 2, size[0] - 7, size[0] + 1, size[0] * 3 // 2))
 
@@ -266,49 +304,9 @@ def test_a_different_seam_search_has_a_different_map(page, photo, tmp_path):
     assert page.run("const s = document.querySelector('.step input[type=range]'); return [s.min, s.max].map(Number)") == [1, 960]
 
 
-def test_keys_move_it(page, photo, tmp_path):
-    """Each key shows its width, and the last width also comes from the daemon; on a slow machine one more where the keys rest."""
-    from selenium.webdriver.common.keys import Keys
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("carve")
-    page.shown("carve")
-    page.run("document.querySelector('.live-of button').focus()")
-    page.driver.switch_to.active_element.send_keys(Keys.ENTER)
-    page.wait("document.documentElement.dataset.liveWidth")
-    page.run("""const slider = document.querySelector('.step input[type=range]'); slider.focus();
-        window.moves = []; slider.addEventListener('input', () => moves.push(performance.now()));""")
-    count_requests(page)
-    page.driver.switch_to.active_element.send_keys(Keys.ARROW_LEFT * 3)
-    page.shown("carve:width=477")
-    check_canvas(page, run_pixels(tmp_path, photo, "carve:width=477"))
-    rests = sum(np.diff(page.run("return moves")) > 200)
-    assert 1 <= len([path for path in page.run("return asked") if path.startswith("/pipeline")]) <= 1 + rests
-    page.driver.switch_to.active_element.send_keys(Keys.HOME)
-    page.shown("carve:width=240")
-    page.run("const box = document.querySelector('.step input[name=width]'); box.value = '511'; box.dispatchEvent(new Event('input'))")  # the field keeps the focus
-    page.shown("carve:width=511")
-
-
-def test_a_step_that_enlarges_before_it_may_be_too_much(site, photo):
-    page = site
-    page.open_page(page.url, "#steps=resize:width=1800;carve")
-    page.choose_file(photo)
-    page.opened()
-    page.shown("resize:width=1800;carve")
-    page.click(".live-of button")
-    page.wait("!document.getElementById('notice').hidden")
-    assert "limited to 2,097,152 pixels" in page.text("#notice") and "1,800 × 1,200" in page.text("#notice") and "resize" in page.text("#notice")
-    assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
-    page.set_field("resize", "width", 900)
-    page.shown("resize:width=900;carve")
-    press(page)
-    slide(page, 500)
-    page.wait("document.getElementById('label-after').textContent === 'Live'")
-
-
 def test_what_prevents_it(page, daemon, photo, tmp_path):
-    """The page says what is missing: a picture, or room. A live width can be given up and tried again."""
+    """The page says what is missing: a picture, or room; and that a step before it that enlarges may be too much. A live width can be
+    given up and tried again."""
     page.add_step("carve")
     assert page.text(".live-of .help") == "Open a picture first." and page.run("return document.querySelector('.live-of button').disabled")
     page.choose_file(photo)
@@ -325,37 +323,19 @@ def test_what_prevents_it(page, daemon, photo, tmp_path):
     page.wait("document.documentElement.dataset.liveWidth")
     slide(page, 300)
     check_canvas(page, run_pixels(tmp_path, photo, "carve:width=300"))
+    let_go(page)
 
-
-def test_its_bounds_are_of_one_step(page, photo):
-    """A copy of the step has the usual ones, and so has the step that an undo brings back."""
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("carve")
-    page.shown("carve")
-    bounds = "const s = document.querySelectorAll('.step')[arguments[0]].querySelector('.field:has([name=width]) input[type=range]'); return [s.min, s.max]"
-    usual = page.run(bounds, 0)
+    page.run("location.hash = 'steps=resize:width=1800;carve'")
+    page.shown("resize:width=1800;carve")
+    page.click(".live-of button")
+    page.wait("!document.getElementById('notice').hidden")
+    assert "limited to 2,097,152 pixels" in page.text("#notice") and "1,800 × 1,200" in page.text("#notice") and "resize" in page.text("#notice")
+    assert page.run("return document.querySelector('.live-of button').ariaPressed") == "false"
+    page.set_field("resize", "width", 900)
+    page.shown("resize:width=900;carve")
     press(page)
-    assert page.run(bounds, 0) == ["240", "720"] != usual
-    page.click(".step .duplicate")
-    assert page.run(bounds, 1) == usual
-    page.click("#undo")
-    page.wait("document.querySelectorAll('.step').length === 1")
-    assert page.run(bounds, 0) == usual
-
-
-def test_giving_up_ends_the_work(page, daemon, tmp_path):
-    path = tmp_path / "full-hd.png"
-    path.write_bytes(encode(np.tile(smooth(192, 108), (10, 10, 1)), "PNG", compress_level=1))
-    open_live(page, path)
-    page.add_step("carve")
-    page.shown("carve")
-    page.click(".live-of button")
-    page.wait("document.querySelector('.live-of progress').value > 0 && document.querySelector('.live-of progress').max === 960")
-    page.click(".live-of button")
-    assert not page.visible(".live-of progress") and not page.run("return document.documentElement.dataset.liveWidth")
-    assert daemon.becomes_idle()
-    assert not page.visible("#notice")
+    slide(page, 500)
+    page.wait("document.getElementById('label-after').textContent === 'Live'")
 
 
 def test_zoomed_it_equals_the_output_too(page, tmp_path):
@@ -380,13 +360,20 @@ def test_zoomed_it_equals_the_output_too(page, tmp_path):
     assert output[:, :, 3].any(axis=0).sum() < CANVAS[0], "the edge of the last is in it"
 
 
-def test_frames_of_full_hd(page, tmp_path):
-    """Frames are drawn; their time is printed only, as the machine may be busy."""
+def test_giving_up_and_frames_of_full_hd(page, daemon, tmp_path):
+    """Giving up ends the work. Frames are drawn; their time is printed only, as the machine may be busy."""
     path = tmp_path / "full-hd.png"
     path.write_bytes(encode(np.tile(smooth(192, 108), (10, 10, 1)), "PNG", compress_level=1))
     open_live(page, path)
     page.add_step("carve")
     page.shown("carve")
+    page.click(".live-of button")
+    page.wait("document.querySelector('.live-of progress').value > 0 && document.querySelector('.live-of progress').max === 960")
+    page.click(".live-of button")
+    assert not page.visible(".live-of progress") and not page.run("return document.documentElement.dataset.liveWidth")
+    assert daemon.becomes_idle()
+    assert not page.visible("#notice")
+
     press(page)
     frames = page.run("""return new Promise((done) => {
         const slider = document.querySelector('.step input[type=range]'), frames = [];

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the page paints beside a picture's own pixels: transparency, histograms, colours and placeholders."""
+import base64
 import io
 import json
 import pathlib
@@ -12,16 +13,18 @@ from PIL import Image
 from browser import needs_browser
 from conftest import encode, smooth
 from npm import npm_packages
-from window import check_canvas, show_output_alone
+from window import check_canvas, show_output_alone, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 
 
-def screen(page):
-    """RGB of the window, two frames later."""
+def screen(page, left=0, top=0, width=1440, height=900):
+    """RGB of the window, or of a part, two frames later."""
     page.run("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    return np.array(Image.open(io.BytesIO(page.driver.get_screenshot_as_png())).convert("RGB"))
+    clip = {"x": left, "y": top, "width": width, "height": height, "scale": 1}
+    shot = page.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "clip": clip})
+    return np.array(Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("RGB"))
 
 
 def token(page, name):
@@ -60,19 +63,6 @@ def test_a_checkerboard_under_transparency_and_a_line_around(page, tmp_path):
     assert tuple(moved[top - 51, left + 5]) != (200, 200, 200) and tuple(moved[top - 50, left + 5]) == (200, 200, 200)
 
 
-def test_no_checkerboard_in_the_shade_around_a_part(site, photo):
-    """The input around a cropped result is shaded over the surround."""
-    page = site
-    open_step(page, photo, "crop:width=100")
-    edges = page.run("return [...document.querySelectorAll('.frame')].filter((e) => !e.hidden).map((e) => e.getBoundingClientRect().width)")
-    assert edges == [480, 100]
-    box = page.run("const box = document.querySelectorAll('.frame')[1].getBoundingClientRect(); return [box.right, box.top]")
-    greys = screen(page)[int(box[1]) + 20:int(box[1]) + 200, int(box[0]) + 20:int(box[0]) + 150]
-    assert len(np.unique(greys.reshape(-1, 3), axis=0)) > 20
-    show_output_alone(page)
-    page.wait("[...document.querySelectorAll('.frame')].filter((e) => !e.hidden).length === 1")
-
-
 # ---- histograms
 
 def choose_view(page, view):
@@ -87,7 +77,8 @@ def bars(page, channel, side="before"):
     return float(path.split("V")[0].split(" ")[1]) - np.array(tops)
 
 
-def test_channels_have_their_colours(page, photo):
+def test_histograms(page, photo, tmp_path):
+    """Channels have their colours, marks are round numbers, and a scale is logarithmic on demand."""
     page.choose_file(photo)
     page.opened()
     page.wait("document.querySelector('#histograms svg')")
@@ -109,9 +100,15 @@ def test_channels_have_their_colours(page, photo):
     counts = [(picture[:, :, i] == 128).sum() for i in range(3)]
     assert all(f"{name} {count:,} pixels" in said for name, count in zip(("red", "green", "blue"), counts))
 
+    # Marks are round numbers.
+    for view in ("value", "RGB"):
+        choose_view(page, view)
+        labels = page.run("return [...document.querySelectorAll('#histograms svg text[text-anchor=end]')].map((e) => e.textContent)")
+        numbers = np.array([float(label.split()[0]) for label in labels])
+        assert 2 <= len(numbers) <= 4 and np.allclose(numbers, numbers[0] * np.arange(1, len(numbers) + 1))
+        assert f"{numbers[0]:e}"[0] in "125" and f"{numbers[0]:e}"[2:5] == "000"
 
-def test_a_logarithmic_scale(page, tmp_path):
-    """Ten times as many pixels are one decade higher, and a level that a thousandth of them have is seen."""
+    # On a logarithmic scale ten times as many pixels are one decade higher, and a level that a thousandth of them have is seen.
     picture = np.full((100, 100), 50, np.uint8)
     picture.ravel()[:1000], picture.ravel()[1000:1100], picture.ravel()[1100:1110] = 100, 150, 200
     path = tmp_path / "steps.png"
@@ -119,6 +116,7 @@ def test_a_logarithmic_scale(page, tmp_path):
     page.choose_file(path)
     page.opened()
     page.wait("document.querySelector('#histograms svg')")
+    choose_view(page, "value")
     page.click("#histograms .head button")
     assert page.run("return document.activeElement.ariaPressed") == "true"
     heights = bars(page, "value")[[50, 100, 150, 200]]
@@ -128,20 +126,22 @@ def test_a_logarithmic_scale(page, tmp_path):
     assert labels == ["10 %", "1 %", "0.1 %"]
 
 
-def test_marks_are_round_numbers(page, photo):
-    page.choose_file(photo)
-    page.opened()
-    page.wait("document.querySelector('#histograms svg')")
-    for view in ("value", "RGB"):
-        choose_view(page, view)
-        labels = page.run("return [...document.querySelectorAll('#histograms svg text[text-anchor=end]')].map((e) => e.textContent)")
-        numbers = np.array([float(label.split()[0]) for label in labels])
-        assert 2 <= len(numbers) <= 4 and np.allclose(numbers, numbers[0] * np.arange(1, len(numbers) + 1))
-        assert f"{numbers[0]:e}"[0] in "125" and f"{numbers[0]:e}"[2:5] == "000"
+def test_what_is_drawn_around_a_result(site, photo):
+    """No checkerboard in the shade around a part: the input around a cropped result is shaded over the surround. No text is smaller
+    than 13 pixels, in any window."""
+    page = site
+    open_step(page, photo, "crop:width=100")
+    edges = page.run("return [...document.querySelectorAll('.frame')].filter((e) => !e.hidden).map((e) => e.getBoundingClientRect().width)")
+    assert edges == [480, 100]
+    box = page.run("const box = document.querySelectorAll('.frame')[1].getBoundingClientRect(); return [box.right, box.top]")
+    greys = screen(page)[int(box[1]) + 20:int(box[1]) + 200, int(box[0]) + 20:int(box[0]) + 150]
+    assert len(np.unique(greys.reshape(-1, 3), axis=0)) > 20
+    show_output_alone(page)
+    page.wait("[...document.querySelectorAll('.frame')].filter((e) => !e.hidden).length === 1")
 
-
-def test_no_text_is_smaller_than_13_pixels(site, photo):
-    open_step(site, photo, "histeq;mean;dominant;histogram")
+    page.click("#compare")
+    page.run("location.hash = 'steps=histeq;mean;dominant;histogram'")
+    page.shown("histeq;mean;dominant;histogram")
     site.wait("document.querySelectorAll('#histograms svg').length === 2")
     for width in (375, 768, 1440, 2560):
         site.resize(width, 900)
@@ -177,13 +177,13 @@ def test_a_colour_is_shown_and_copied(site, tmp_path):
     page.click(".swatch button")
     page.wait("['Copied', 'Selected'].includes(document.querySelector('.swatch button').textContent)")
 
-
-def test_16_bits_are_no_colour_of_the_screen(site, tmp_path):
-    """The dominant colour always is one."""
-    page = site
+    # 16 bits are no colour of the screen; the dominant colour always is one.
     path = tmp_path / "deep.png"
     Image.fromarray(np.full((9, 9), 300, np.uint16)).save(path)
-    open_step(page, path, "mean;dominant")
+    page.choose_file(path)
+    page.wait("document.getElementById('file').textContent.startsWith('deep.png')")
+    page.run("location.hash = 'steps=mean;dominant'")
+    page.shown("mean;dominant")
     assert page.run("return [...document.querySelectorAll('.swatch')].map((e) => e.textContent.slice(0, 10))") == ["2 dominant"]
 
 
@@ -212,8 +212,12 @@ def test_placeholders_are_painted(site, photo, decoders, tmp_path):
     Image.open(photo).crop((100, 0, 260, 320)).save(tall)
     picture = np.dstack([smooth(90, 60), np.linspace(0, 255, 90 * 60).reshape(60, 90).astype(np.uint8)])
     Image.fromarray(picture).save(clear)
+    open_step(page, photo, "blurhash:components=5x4;thumbhash")
     for path in (photo, tall, clear):
-        open_step(page, path, "blurhash:components=5x4;thumbhash")
+        if path != photo:
+            page.choose_file(path)
+            page.opened()
+            page.shown("blurhash:components=5x4;thumbhash")
         texts = page.run("return [...document.querySelectorAll('.texts td')].map((e) => e.textContent)")
         painted = page.run("""return [...document.querySelectorAll('.placeholder canvas')].map((canvas) => [canvas.width, canvas.height,
             [...canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data]])""")
@@ -232,7 +236,7 @@ def filled(page, name):
     left, top, width, height = page.run("""const slider = document.querySelector(`.step input[type=range][aria-label="${arguments[0]}, slider"]`);
         slider.scrollIntoView({ block: 'center' });
         const box = slider.getBoundingClientRect(); return [box.left, box.top, box.width, box.height]""", name)
-    row = screen(page)[int(top + height / 2 + 1), int(left):int(left + width)]
+    row = screen(page, int(left), int(top + height / 2 + 1), int(left + width) - int(left), 1)[0]
     accent = np.flatnonzero((row == token(page, "--accent")).all(axis=1))
     return (accent[0] / width, accent[-1] / width) if len(accent) else None
 
@@ -257,8 +261,8 @@ PRESETS = [("convolve", "Emboss", "convolve:taps=-2,-1,0,-1,1,1,0,1,2"), ("convo
            ("resize", "Thumbnail, 320 wide", "resize:width=320")]
 
 
-def test_presets(page, photo, tmp_path):
-    """Each sets all that it is about, and is named until a value is another."""
+def test_presets_and_shapes(page, photo):
+    """Each preset sets all that it is about, and is named until a value is another."""
     page.choose_file(photo)
     page.opened()
     page.add_step("convolve")
@@ -278,11 +282,8 @@ def test_presets(page, photo, tmp_path):
     page.shown("convolve:taps=0,0,0,0,-1,0,0,0,0,divisor=1,offset=255")
     check_canvas(page, 255 - np.array(Image.open(photo)))
 
-
-def test_the_shape_is_kept_or_not(page, photo):
-    """Of 480 x 320."""
-    page.choose_file(photo)
-    page.opened()
+    # The shape of 480 x 320 is kept or not.
+    take_steps_away(page)
     page.add_step("resize")
     for side, length, text in (("width", 90, "width=90,height=60"), ("height", 100, "width=150,height=100")):
         page.set_field("resize", side, length)

@@ -8,7 +8,7 @@ from PIL import Image
 
 from browser import needs_browser
 from conftest import operators, smooth
-from window import check_canvas, run_pixels
+from window import check_canvas, run_pixels, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
@@ -29,7 +29,7 @@ def title(page):
     return page.text("#notice strong")
 
 
-def test_a_value_out_of_range(opened):
+def test_a_value_out_of_range_and_too_large_a_result(opened):
     opened.add_step("edge")
     opened.add_step("crop")
     opened.set_field("crop", "width", 481)
@@ -39,6 +39,21 @@ def test_a_value_out_of_range(opened):
     opened.set_field("crop", "width", 100)
     opened.shown("edge;crop:width=100,height=160")
     assert not opened.visible("#notice") and not opened.run("return Boolean(document.querySelector('.step.wrong'))")
+
+    # A message can be closed.
+    opened.set_field("crop", "width", 481)
+    title(opened)
+    opened.click("#notice .close")
+    assert not opened.visible("#notice")
+    assert opened.run("return document.getElementById('notice').nextElementSibling.tagName") == "MAIN"
+
+    take_steps_away(opened)
+    opened.add_step("zoom")
+    opened.shown("zoom")
+    opened.set_field("zoom", "times", 64)
+    assert title(opened) == "zoom makes too large a picture"
+    opened.run("document.querySelector('.step [aria-label^=Remove]').click()")
+    assert not opened.visible("#notice") and opened.text("#status") == ""
 
 
 @pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")
@@ -65,24 +80,6 @@ def test_a_mask_of_another_size(opened, tmp_path):
     opened.find('.step input[name="rmask"]').send_keys(str(text))
     opened.wait("document.querySelector('#notice strong')?.textContent === 'The rmask cannot be read'")
     assert opened.run(where) == "rmask"
-
-
-def test_a_message_can_be_closed(opened):
-    opened.add_step("crop")
-    opened.set_field("crop", "width", 481)
-    title(opened)
-    opened.click("#notice .close")
-    assert not opened.visible("#notice")
-    assert opened.run("return document.getElementById('notice').nextElementSibling.tagName") == "MAIN"
-
-
-def test_too_large_a_result(opened):
-    opened.add_step("zoom")
-    opened.shown("zoom")
-    opened.set_field("zoom", "times", 64)
-    assert title(opened) == "zoom makes too large a picture"
-    opened.run("document.querySelector('.step [aria-label^=Remove]').click()")
-    assert not opened.visible("#notice") and opened.text("#status") == ""
 
 
 def test_the_line_below_is_about_now(page, photo, tmp_path):

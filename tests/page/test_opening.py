@@ -12,7 +12,7 @@ from PIL import Image
 
 from browser import needs_browser
 from conftest import BURIN, smooth
-from window import check_canvas, run_pixels
+from window import check_canvas, run_pixels, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
@@ -37,8 +37,8 @@ def refuses(page):
     return [line["message"] for line in page.errors()]
 
 
-def test_a_type_that_is_not_read_is_refused_by_its_name(page, daemon, photo, tmp_path):
-    """At opening, and the open picture stays, with its result."""
+def test_what_is_not_read_is_refused_by_its_name(page, daemon, photo, tmp_path):
+    """At opening, and the open picture stays, with its result. Text is no picture."""
     page.choose_file(photo)
     page.opened()
     page.add_step("histeq")
@@ -57,6 +57,12 @@ def test_a_type_that_is_not_read_is_refused_by_its_name(page, daemon, photo, tmp
     page.click("#notice .close")
     assert not page.visible("#notice")
     assert all("/info" in line and "415" in line for line in refuses(page))
+    path = tmp_path / "letter.jpg"
+    path.write_bytes(b"Dear Sir or Madam, this is not a picture.")
+    page.choose_file(path)
+    page.wait("document.querySelector('#notice strong')?.textContent === 'Not a picture'")
+    assert page.text("#file") == ROCKET_IS_OPEN
+    assert len(refuses(page)) == 1
 
 
 @pytest.fixture
@@ -108,23 +114,18 @@ def test_what_the_daemon_has_read_is_the_users_file(page, photo, truncated):
     assert len(refuses(page)) == 1
 
 
-def test_text_is_no_picture(page, photo, tmp_path):
-    path = tmp_path / "letter.jpg"
-    path.write_bytes(b"Dear Sir or Madam, this is not a picture.")
+def test_another_picture_is_read_first(page, photo, tmp_path):
+    """Until it has been read, the open one stays; and reading can be cancelled. The sample is a picture like any other."""
+    page.click("#open-sample")
+    page.opened()
+    assert "coffee.webp" in page.text("#file") and "480 × 320" in page.text("#file")
+    page.add_step("histeq")
+    page.shown("histeq")
+    take_steps_away(page)
     page.choose_file(photo)
     page.opened()
-    page.choose_file(path)
-    page.wait("document.querySelector('#notice strong')?.textContent === 'Not a picture'")
-    assert page.text("#file") == ROCKET_IS_OPEN
-    assert len(refuses(page)) == 1
-
-
-def test_another_picture_is_read_first(page, photo, tmp_path):
-    """Until it has been read, the open one stays; and reading can be cancelled."""
     path = tmp_path / "other.png"
     Image.fromarray(smooth(90, 70)).save(path)
-    page.choose_file(photo)
-    page.opened()
     page.add_step("flop")
     page.shown("flop")
     page.run("""const post = Worker.prototype.postMessage; window.later = [];
@@ -146,11 +147,3 @@ def test_another_picture_is_read_first(page, photo, tmp_path):
     page.wait("document.getElementById('file').textContent === 'other.png 90 × 70'")
     page.shown("flop")
     check_canvas(page, smooth(90, 70)[:, ::-1])
-
-
-def test_the_sample_is_a_picture_like_any_other(page):
-    page.click("#open-sample")
-    page.opened()
-    assert "coffee.webp" in page.text("#file") and "480 × 320" in page.text("#file")
-    page.add_step("histeq")
-    page.shown("histeq")

@@ -5,7 +5,6 @@
 covers: server/http/handle_document.c"""
 import base64
 import hashlib
-import io
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from PIL import Image, PngImagePlugin
 from browser import needs_browser
 from conftest import BURIN, LONG, Daemon, encode, noise, pnm, smooth, wait_until
 from npm import npm_packages
-from window import canvas_picture, check_canvas, choose_mask, middle_pixels, open_live, run_pixels, show_output_alone, strip
+from window import canvas_picture, check_canvas, choose_mask, middle_pixels, open_live, run_pixels, show_output_alone, strip, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
@@ -54,21 +53,19 @@ def give(browser, path, how):
                 base64.b64encode(path.read_bytes()).decode(), path.name, how)
 
 
-@pytest.mark.parametrize("way", ["dialog", "drop", "paste"])
-def test_open(page, photo, way):
-    assert page.visible("#empty")
-    if way == "dialog":
-        page.choose_file(photo)
-    else:
-        give(page, photo, way)
+def check_open(page, photo):
+    """The photograph is open, in a page that was empty."""
     page.opened()
     assert "rocket.png" in page.text("#file") and "480 × 320" in page.text("#file")
     assert not page.visible("#empty") and not page.visible("#drop") and not page.visible("#notice")
     check_canvas(page, np.array(Image.open(photo)))
 
 
-def test_open_what_a_browser_cannot_read(page, tmp_path):
-    """PNM in 8 and 16 bits, gray and colour."""
+def test_open_by_the_dialog(page, photo, tmp_path):
+    """Also what a browser cannot read: PNM in 8 and 16 bits, gray and colour."""
+    assert page.visible("#empty")
+    page.choose_file(photo)
+    check_open(page, photo)
     for picture in (smooth(90, 70), smooth(90, 70, 1), noise(50, 60, 3, 16), noise(50, 60, 1, 16)):
         path = tmp_path / "picture.pnm"
         path.write_bytes(pnm(picture))
@@ -76,6 +73,31 @@ def test_open_what_a_browser_cannot_read(page, tmp_path):
         page.opened()
         eight = (picture >> 8).astype(np.uint8) if picture.dtype == np.uint16 else picture
         check_canvas(page, np.repeat(eight[:, :, None], 3, 2) if eight.ndim == 2 else eight)
+
+
+def test_open_by_a_drop(page, photo):
+    """While a picture is over the window, a sign covers what was there."""
+    assert page.visible("#empty")
+    page.run("""const data = new DataTransfer();
+        data.items.add(new File(['x'], 'a.png', { type: 'image/png' }));
+        document.getElementById('canvas').dispatchEvent(new DragEvent('dragenter', { dataTransfer: data, bubbles: true }));""")
+    assert page.visible("#drop") and page.text("#drop").strip() == "Drop to open"
+    assert page.run("return getComputedStyle(document.getElementById('empty')).visibility") == "hidden"
+    give(page, photo, "drop")
+    check_open(page, photo)
+
+
+def test_open_by_a_paste_after_what_is_no_picture(page, photo, tmp_path):
+    path = tmp_path / "letter.png"
+    path.write_bytes(b"Dear Sir or Madam, this is not a picture.")
+    page.choose_file(path)
+    page.wait("!document.getElementById('notice').hidden")
+    assert "send JPEG, PNG, WebP or PNM" in page.text("#notice")
+    assert page.visible("#empty")
+    assert page.run("return [...document.querySelectorAll('#view-tools button')].every((button) => button.disabled)")
+    assert all("/info" in line["message"] and "415" in line["message"] for line in page.errors())
+    give(page, photo, "paste")
+    check_open(page, photo)
 
 
 def test_samples_are_shown_as_they_are(page, tmp_path):
@@ -110,8 +132,8 @@ def open_large(page, tmp_path, picture, operator):
 
 def test_transparency(page, tmp_path):
     """Transparency is kept, in previews too; opaque pixels are exact."""
-    picture = np.dstack([np.tile(smooth(200, 150), (8, 8, 1)), np.full((1200, 1600), 255, np.uint8)])
-    picture[:, :800, 3] = 0
+    picture = np.dstack([np.tile(smooth(200, 150), (5, 5, 1)), np.full((750, 1000), 255, np.uint8)])
+    picture[:, :500, 3] = 0
     open_large(page, tmp_path, picture, "brightness")
     page.set_field("brightness", "shift", 20)
     page.wait("document.documentElement.dataset.previewMs")
@@ -119,19 +141,8 @@ def test_transparency(page, tmp_path):
     show_output_alone(page)
     shown = middle_pixels(page, 400, 300)
     assert (shown[:, :200, 3] == 0).all() and (shown[:, 200:, 3] == 255).all()
-    expected = np.clip(picture[450:750, 800:1000, :3].astype(int) + 20, 0, 255)
+    expected = np.clip(picture[225:525, 500:700, :3].astype(int) + 20, 0, 255)
     assert (shown[:, 200:, :3] == expected).all()
-
-
-def test_what_is_no_picture(page, tmp_path):
-    path = tmp_path / "letter.png"
-    path.write_bytes(b"Dear Sir or Madam, this is not a picture.")
-    page.choose_file(path)
-    page.wait("!document.getElementById('notice').hidden")
-    assert "send JPEG, PNG, WebP or PNM" in page.text("#notice")
-    assert page.visible("#empty")
-    assert page.run("return [...document.querySelectorAll('#view-tools button')].every((button) => button.disabled)")
-    assert all("/info" in line["message"] and "415" in line["message"] for line in page.errors())
 
 
 # ---- operators
@@ -176,7 +187,9 @@ CHANGES = [
 ]
 
 
-def test_change_parameters(page, photo, tmp_path):
+def test_fields_change_parameters(page, photo, tmp_path):
+    """A field is of its parameter's kind: a number, a logarithmic slider for a wide range of decimals, positions as they lie in a
+    picture, choices, switches, a filter's taps, a colour and its opacity."""
     page.choose_file(photo)
     page.opened()
     for operator, values, text in CHANGES:
@@ -189,11 +202,6 @@ def test_change_parameters(page, photo, tmp_path):
         page.click('.step [aria-label^="Remove"]')
         page.wait("!document.querySelector('.step')")
 
-
-def test_forms_fit_what_they_are_for(page, photo, tmp_path):
-    """A wide range of decimals has a logarithmic slider; positions in a picture are arranged as in the picture."""
-    page.choose_file(photo)
-    page.opened()
     page.add_step("blur")
     assert page.run("return Number(document.querySelector('.step input[type=range]').value)") == round(1000 * np.log(1 / 0.3) / np.log(64 / 0.3))
     page.run("""const slider = document.querySelector('.step input[type=range]'); slider.value = 500;
@@ -212,10 +220,7 @@ def test_forms_fit_what_they_are_for(page, photo, tmp_path):
     page.run("document.querySelector('.step [data-name=position] [value=east]').click()")
     page.wait("document.documentElement.dataset.shown?.includes('position=east')")
 
-
-def test_choices_switches_and_taps(page, photo, tmp_path):
-    page.choose_file(photo)
-    page.opened()
+    take_steps_away(page)
     page.add_step("edge")
     page.click('.step [data-name="kernel"] input[value="sobel5"]')
     page.click('.step input[name="binary"]')
@@ -229,10 +234,7 @@ def test_choices_switches_and_taps(page, photo, tmp_path):
     page.shown("edge:kernel=sobel5,binary=true;" + text)
     check_canvas(page, run_pixels(tmp_path, photo, "edge:kernel=sobel5,binary=true", text))
 
-
-def test_a_colour_and_its_opacity(page, photo, tmp_path):
-    page.choose_file(photo)
-    page.opened()
+    take_steps_away(page)
     page.add_step("resize")
     page.click('.step [data-name="fit"] input[value="contain"]')
     page.set_field("resize", "background", "#12ab34")
@@ -245,16 +247,6 @@ def test_a_colour_and_its_opacity(page, photo, tmp_path):
         opacity.dispatchEvent(new Event('input')); opacity.dispatchEvent(new Event('change'));""")
     page.shown(text + "40")
     assert page.run("return decodeURIComponent(location.hash)") == f"#steps={text}40"
-
-
-def test_a_step_of_the_address_has_what_stands_there(site, photo, tmp_path):
-    """The step gets no initial values: without a height it follows the width."""
-    page = site
-    page.open_page(page.url, "#steps=resize:width=100")
-    page.choose_file(photo)
-    page.opened()
-    page.shown("resize:width=100")
-    check_canvas(page, run_pixels(tmp_path, photo, "resize:width=100"))
 
 
 def test_masks(page, photo, tmp_path):
@@ -273,13 +265,35 @@ def test_masks(page, photo, tmp_path):
     check_canvas(page, np.array(Image.open(out)))
 
 
-def test_masks_are_as_small_as_what_is_carved_in_a_preview(page, tmp_path):
-    """A mask follows the picture's size behind any steps before it: a refused preview would be in the console."""
-    mask = np.zeros((1600, 1200), np.uint8)
+def test_masks_follow_the_size_in_a_preview(page, tmp_path):
+    """Of a size that is dragged, and of the picture behind any steps before it: a refused preview would be in the console. A PGM too,
+    which the browser itself does not read."""
+    mask = np.zeros((750, 1000), np.uint8)
+    mask[:, 200:280] = 255
+    open_large(page, tmp_path, np.tile(smooth(200, 150), (5, 5, 1)), "flip")
+    for kind in ("png", "pgm"):
+        path = tmp_path / f"remove.{kind}"
+        Image.fromarray(mask).save(path)
+        for name in ("resize", "carve"):
+            page.add_step(name)
+        choose_mask(page, "rmask", path)
+        page.wait("document.documentElement.dataset.shown?.endsWith(';carve')", f"the result with the mask of a {kind}")
+        page.run("delete document.documentElement.dataset.previewMs")
+        page.run("""const box = document.querySelector('.step input[name=width]'); let width = 700;
+            window.dragging = setInterval(() => { box.value = width += 3; box.dispatchEvent(new Event('input')); }, 100);""")
+        page.wait("document.documentElement.dataset.previewMs", f"a preview with the mask of a {kind}")
+        page.run("clearInterval(dragging)")
+        page.set_field("resize", "width", 900)
+        page.wait("/^flip;resize:.*width=900.*;carve$/.test(document.documentElement.dataset.shown)")
+        page.run("location.hash = 'steps=flip'")
+        page.shown("flip")
+
+    page.run("location.hash = 'steps=rotate'")
+    page.shown("rotate")
+    mask = np.zeros((1000, 750), np.uint8)
     mask[:, 200:280] = 255
     path = tmp_path / "remove.png"
     Image.fromarray(mask).save(path)
-    open_large(page, tmp_path, np.tile(smooth(200, 150), (8, 8, 1)), "rotate")
     page.add_step("carve")
     choose_mask(page, "rmask", path)
     page.shown("rotate;carve")
@@ -290,29 +304,6 @@ def test_masks_are_as_small_as_what_is_carved_in_a_preview(page, tmp_path):
     page.run("clearInterval(dragging)")
     page.set_field("carve", "dx", -80)
     page.shown("rotate;carve:dx=-80")
-
-
-@pytest.mark.parametrize("kind", ["png", "pgm"])
-def test_masks_follow_a_dragged_size_in_a_preview(page, tmp_path, kind):
-    """A PGM too, which the browser itself does not read."""
-    mask = np.zeros((1200, 1600), np.uint8)
-    mask[:, 200:280] = 255
-    path = tmp_path / f"remove.{kind}"
-    Image.fromarray(mask).save(path)
-    open_large(page, tmp_path, np.tile(smooth(200, 150), (8, 8, 1)), "flip")
-    for name in ("resize", "carve"):
-        page.add_step(name)
-    page.find('.step input[name="rmask"]').send_keys(str(path))
-    page.wait("document.documentElement.dataset.shown?.endsWith(';carve')")
-    page.run("delete document.documentElement.dataset.previewMs")
-    page.run("""const box = document.querySelector('.step input[name=width]'); let width = 700;
-        window.dragging = setInterval(() => { box.value = width += 3; box.dispatchEvent(new Event('input')); }, 100);""")
-    page.wait("document.documentElement.dataset.previewMs", "a preview with the mask")
-    page.run("clearInterval(dragging)")
-    page.set_field("resize", "width", 900)
-    page.wait("/^flip;resize:.*width=900.*;carve$/.test(document.documentElement.dataset.shown)")
-
-
 
 def test_steps_are_moved_and_removed(page, photo, tmp_path):
     page.size(1440, 1400)  # one drag, without scrolling
@@ -349,8 +340,19 @@ def test_the_address_is_enough(site, daemon, photo, tmp_path):
     assert "shine=3" in page.text("#notice") and "sparkle" in page.text("#notice")
 
 
-def test_values(page, photo, tmp_path):
-    """Numbers and lists equal the command line's, also beside a picture."""
+def test_a_step_of_the_address_has_what_stands_there(site, photo, tmp_path):
+    """The step gets no initial values: without a height it follows the width."""
+    page = site
+    page.open_page(page.url, "#steps=resize:width=100")
+    page.choose_file(photo)
+    page.opened()
+    page.shown("resize:width=100")
+    check_canvas(page, run_pixels(tmp_path, photo, "resize:width=100"))
+
+
+def test_values_and_texts(page, photo, tmp_path):
+    """Numbers and lists equal the command line's, also beside a picture; so does a placeholder's text, for any two numbers of its
+    field."""
     page.choose_file(photo)
     page.opened()
     page.add_step("mean")
@@ -364,11 +366,7 @@ def test_values(page, photo, tmp_path):
     expected = subprocess.run([BURIN, "run", "grayscale", "histogram", str(photo), str(tmp_path / "out.png")], check=True, capture_output=True, text=True).stdout.split()
     assert counts == [int(n) for n in expected]
 
-
-def test_texts_and_a_pair(page, photo):
-    """A placeholder's text equals the command line's, for any two numbers of its field."""
-    page.choose_file(photo)
-    page.opened()
+    take_steps_away(page)
     page.add_step("blurhash")
     page.shown("blurhash")
     for steps, sides in (("blurhash", ""), ("blurhash:components=9x3", "9,"), ("blurhash:components=9x8", "9,8")):
@@ -383,8 +381,9 @@ def test_texts_and_a_pair(page, photo):
 
 # ---- looking
 
-def test_the_divider_compares_one_place(page, photo, tmp_path):
-    """At any zoom and pan the input is left of it and the output right of it, each pixel at its place."""
+def test_the_divider_compares_one_place_at_any_zoom(page, photo, tmp_path):
+    """At any zoom and pan the input is left of it and the output right of it, each pixel at its place. With the wheel the place under
+    the pointer stays there; pinching with two fingers does the same about their middle."""
     page.choose_file(photo)
     page.opened()
     page.add_step("histeq")
@@ -413,12 +412,8 @@ def test_the_divider_compares_one_place(page, photo, tmp_path):
             assert colours == "#%02x%02x%02x → #%02x%02x%02x" % (*before[y, x], *after[y, x])
             assert samples[:3] == list((before if left else after)[y, x])
 
-
-def test_the_wheel_zooms_about_the_pointer(page, photo):
-    """The place under the pointer stays there; pinching with two fingers does the same about their middle."""
-    page.choose_file(photo)
-    page.opened()
-    places = page.run("""return new Promise((done) => {
+    take_steps_away(page)
+    points, zoom = page.run("""return new Promise((done) => {
         const canvas = document.getElementById('canvas'), box = canvas.getBoundingClientRect();
         const at = (x, y) => ({ clientX: box.left + x + 0.5, clientY: box.top + y + 0.5, bubbles: true, cancelable: true });
         const place = () => { canvas.dispatchEvent(new PointerEvent('pointermove', at(300, 250)));
@@ -432,12 +427,13 @@ def test_the_wheel_zooms_about_the_pointer(page, photo):
         finger(1, 'pointerup', 240, 250); finger(2, 'pointerup', 360, 250);
         found.push(place());
         requestAnimationFrame(() => done([found, document.getElementById('zoom').textContent])); })""")
-    points, zoom = places
     assert all(abs(x - points[0][0]) <= 3 and abs(y - points[0][1]) <= 3 for x, y in points), points
     assert abs(float(zoom.split()[0]) - 100 * 2 ** ((240 + 480 - 300) / 240) * 3) < 10, zoom
 
 
 def test_each_stage_can_be_compared(page, photo, tmp_path):
+    """The strip has no stage beside the output where only value steps follow it; after a failure, whose message says what to do, the
+    stages of the shown output."""
     page.choose_file(photo)
     page.opened()
     page.add_step("brightness")
@@ -468,11 +464,9 @@ def test_each_stage_can_be_compared(page, photo, tmp_path):
     page.click('#filmstrip [data-key="output"]')
     page.wait("document.getElementById('divider').hidden")
 
-
-def test_the_strip_is_the_outputs(page, photo):
-    """No stage beside the output where only value steps follow it; after a failure, the stages of the shown output."""
-    page.choose_file(photo)
-    page.opened()
+    # The strip is the output's.
+    take_steps_away(page)
+    page.run("document.getElementById('compare').ariaPressed === 'true' || document.getElementById('compare').click()")
     for name in ("brightness", "carve", "mean", "histogram"):
         page.add_step(name)
     page.set_field("carve", "dx", -9)
@@ -487,6 +481,9 @@ def test_the_strip_is_the_outputs(page, photo):
     assert page.text("#notice").startswith("carve cannot take this dx carve: dx must be")
     assert strip(page) == ["Input", "1 Brightness", "Output"] and page.text("#label-before") == "After step 1"
     assert page.run("return [...document.querySelectorAll('#filmstrip .size')].every((e) => e.textContent.includes('×'))")
+    page.set_field("carve", "dx", -4)
+    page.shown("brightness:shift=20;carve:dx=-4;mean;histogram")
+    assert not page.visible("#notice")
     assert all("pipeline" in line["message"] for line in page.errors())
 
 
@@ -496,8 +493,8 @@ def areas(page):
         [...document.querySelectorAll('.readout tr')].map((e) => e.firstChild.textContent)]""")
 
 
-def test_histograms_of_a_preview_have_the_same_scale(page, daemon, tmp_path):
-    """A preview has fewer pixels; its plot is as high. A cancelled run leaves the output's histogram."""
+def test_progress_and_cancel_of_a_long_run(page, daemon, tmp_path):
+    """The preview has fewer pixels, and its histogram is as high. The bar counts seams. A cancelled run leaves the output's histogram."""
     last_row = "document.querySelector('.readout tr:last-child td')?.textContent === '%s'"
     path = tmp_path / "large.jpg"
     path.write_bytes(encode(np.tile(smooth(230, 175), (20, 20, 1)), "JPEG", quality=80))
@@ -511,15 +508,22 @@ def test_histograms_of_a_preview_have_the_same_scale(page, daemon, tmp_path):
     page.wait(last_row % "preview")
     (before, after), sides = areas(page)
     assert sides[1:] == ["before", "preview"] and after > 0.6 * before
-    page.wait("!document.getElementById('busy').hidden")
+    text = page.wait("!document.getElementById('busy').hidden && /of 2,600 seams/.test(document.getElementById('busy-text').textContent)"
+                     " && document.getElementById('busy-text').textContent")
+    assert text.startswith("carve: ")
+    assert page.run("return document.getElementById('progress').max") == 2600
     page.click("#cancel")
+    page.wait("document.getElementById('busy').hidden")
+    assert page.text("#status") == "Cancelled. Run again"
     page.wait(last_row % "after")
     (before, after), _ = areas(page)
     assert before == after
     assert daemon.becomes_idle()
 
 
-def test_histograms_can_be_read(page, photo, tmp_path):
+def test_the_statistics_of_a_result(page, photo, tmp_path):
+    """Histograms can be read. The digest is folded where there is no GPU, and stays open for the next result, of which it is. Times
+    have three digits, in ms up to 999 and in s from there on."""
     page.choose_file(photo)
     page.opened()
     page.add_step("histeq")
@@ -536,12 +540,7 @@ def test_histograms_can_be_read(page, photo, tmp_path):
     rows = page.run("return [...document.querySelectorAll('#histograms tbody tr')].map((r) => r.children[3].textContent)")
     assert [int(text.replace(",", "")) for text in rows] == [int(counts[i:i + 16].sum()) for i in range(0, 256, 16)]
 
-
-def test_the_table_is_the_report(page, photo):
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("histeq")
-    page.shown("histeq")
+    # The table is the daemon's report; beside the time to the screen stands what comes after the daemon's total.
     rows = page.run("return [...document.querySelectorAll('#times tr')].map((r) => [r.className, r.querySelector('th').textContent])")
     names = [name for _, name in rows]
     for name in ("receive", "decode", "compute", "encode", "total"):
@@ -550,41 +549,26 @@ def test_the_table_is_the_report(page, photo):
     assert names[names.index("compute") + 1] == "histeq" and names[names.index("histeq") + 1] == "histogram"
     assert "MP/s" in page.text("#times") and "480 × 320" in page.text("#times") and "cpu" in page.text("#times")
 
-
-def test_what_the_screen_adds(page, photo):
-    """Beside the time to the screen stands what comes after the daemon's total."""
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("histeq")
-    page.shown("histeq")
     figures = dict(page.run("return [...document.querySelectorAll('#times .figures div')].map((e) => [e.children[0].textContent, [...e.children].slice(1).map((f) => f.textContent)])"))
     found = re.fullmatch(r"\+ ([\d.]+) (ms|s) transfer and decoding", figures["To the screen"][1])
     number = {"ms": 1, "s": 1000}
     screen, total = (float(value) * number[unit] for value, unit in (figures[name][0].split() for name in ("To the screen", "Total")))
     assert abs(screen - total - float(found[1]) * number[found[2]]) <= 0.02 * screen
 
+    assert page.run("return document.querySelector('#devices details').open") is False and page.text("#devices .digest") is None
+    page.click("#devices summary")
+    for steps in (["histeq"], ["histeq", "flip"]):
+        if len(steps) > 1:
+            page.add_step(steps[-1])
+            page.shown(";".join(steps))
+        run_pixels(tmp_path, photo, *steps)
+        digest = hashlib.sha256((tmp_path / "expected.png").read_bytes()).hexdigest()
+        page.wait(f"document.querySelector('#devices .digest')?.textContent === 'sha256 {digest}'")
 
-def test_one_style_of_times(page):
-    """Three digits, in ms up to 999 and in s from there on."""
     times = {0.0004: "0.000 ms", 0.05: "0.050 ms", 0.1234: "0.123 ms", 4.4149: "4.41 ms", 9.999: "10.0 ms", 99.96: "100 ms", 999.4: "999 ms", 999.6: "1.00 s",
              6691: "6.69 s", 13040: "13.0 s", 999600: "1,000 s", 4e6: "4,000 s"}
     page.module("element")
     assert page.run("return arguments[0].map(element.milliseconds)", list(times)) == list(times.values())
-
-
-def test_the_digest_is_folded_where_there_is_no_gpu(page, photo, tmp_path):
-    """And it stays open for the next result, of which it is."""
-    page.choose_file(photo)
-    page.opened()
-    for steps in (["histeq"], ["histeq", "flip"]):
-        page.add_step(steps[-1])
-        page.shown(";".join(steps))
-        if len(steps) == 1:
-            assert page.run("return document.querySelector('#devices details').open") is False and page.text("#devices .digest") is None
-            page.click("#devices summary")
-        run_pixels(tmp_path, photo, *steps)
-        digest = hashlib.sha256((tmp_path / "expected.png").read_bytes()).hexdigest()
-        page.wait(f"document.querySelector('#devices .digest')?.textContent === 'sha256 {digest}'")
 
 
 def test_the_codec_of_a_gpu_has_its_kernels(site, photo):
@@ -688,8 +672,6 @@ def test_cancel_while_it_is_read(page, photo, huge):
     check_canvas(page, np.array(Image.open(photo)))
 
 
-# ---- saving, and what is unsaved
-
 ASKS_TO_SAVE = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 
 
@@ -715,10 +697,22 @@ NASTY = ["it's a \"photo\"; rm -rf, 100%.png", "-o.png", "$(touch pwned) `id`.pn
 
 
 def test_the_lines_are_what_they_say(page, photo, tmp_path):
-    """Both lines work in a shell, with names that a shell or curl could misread, and every kind of parameter."""
-    expected = run_pixels(tmp_path, photo, "convolve:taps=0,0,0,0,1,0,0,0,0", "edge:threshold=40")
+    """One step has a path of its own. Both lines work in a shell, with names that a shell or curl could misread, and every kind of
+    parameter."""
     page.choose_file(photo)
     page.opened()
+    page.add_step("histeq")
+    page.set_field("histeq", "bins", 64)
+    page.shown("histeq:bins=64")
+    curl, run = page.run("return [...document.querySelectorAll('.command pre')].map((e) => e.textContent)")
+    assert curl == f"curl -F image=@rocket.png '{page.url}histeq?bins=64' -o rocket-histeq.png"
+    assert run == "burin run histeq:bins=64 rocket.png rocket-histeq.png"
+    page.run("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } })")
+    page.run("document.getElementById('commands').open = true; document.querySelector('.command button').click()")
+    assert page.wait("window.copied") == curl
+
+    take_steps_away(page)
+    expected = run_pixels(tmp_path, photo, "convolve:taps=0,0,0,0,1,0,0,0,0", "edge:threshold=40")
     page.add_step("convolve")
     page.add_step("edge")
     page.set_field("edge", "threshold", 40)
@@ -745,58 +739,14 @@ def run_lines(lines, folder, name, expected):
         (folder / made).unlink()
 
 
-def test_one_step_has_a_path_of_its_own(page, photo, tmp_path):
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("histeq")
-    page.set_field("histeq", "bins", 64)
-    page.shown("histeq:bins=64")
-    curl, run = page.run("return [...document.querySelectorAll('.command pre')].map((e) => e.textContent)")
-    assert curl == f"curl -F image=@rocket.png '{page.url}histeq?bins=64' -o rocket-histeq.png"
-    assert run == "burin run histeq:bins=64 rocket.png rocket-histeq.png"
-    page.run("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } })")
-    page.run("document.getElementById('commands').open = true; document.querySelector('.command button').click()")
-    assert page.wait("window.copied") == curl
-
-
-# ---- long runs, refusals, the end of the daemon
-
-def test_cancel_and_progress(page, daemon, tmp_path):
-    path = tmp_path / "large.jpg"
-    path.write_bytes(encode(np.tile(smooth(260, 200), (10, 10, 1)), "JPEG", quality=80))
-    page.choose_file(path)
-    page.opened()
-    page.add_step("carve")
-    page.set_field("carve", "dx", -1500)
-    text = page.wait("!document.getElementById('busy').hidden && /of 1,500 seams/.test(document.getElementById('busy-text').textContent)"
-                     " && document.getElementById('busy-text').textContent")
-    assert text.startswith("carve: ")
-    assert page.run("return document.getElementById('progress').max") == 1500
-    page.click("#cancel")
-    page.wait("document.getElementById('busy').hidden")
-    assert daemon.becomes_idle()
-    assert page.text("#status") == "Cancelled. Run again"
-
-
-def test_a_refusal_says_what_to_do(page, photo):
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("carve")
-    page.set_field("carve", "dx", -480)
-    page.wait("!document.getElementById('notice').hidden")
-    assert "carve" in page.text("#notice").lower() or "width" in page.text("#notice").lower()
-    page.set_field("carve", "dx", -4)
-    page.shown("carve:dx=-4")
-    assert not page.visible("#notice")
-    assert all("pipeline" in line["message"] for line in page.errors())
-
+# ---- refusals, the end of the daemon
 
 def test_a_file_that_is_too_large(site, tmp_path):
     """The page refuses it before reading it, and says so; it does not report a lost daemon."""
     page = site
     daemon = Daemon("--body-bytes-max", "1000000")
     path = tmp_path / "large.png"
-    path.write_bytes(encode(noise(2400, 2000, 3), "PNG", compress_level=0))
+    path.write_bytes(encode(noise(700, 600, 3), "PNG", compress_level=0))
     try:
         page.open_page(f"http://127.0.0.1:{daemon.port}/", "#steps=edge")
         page.choose_file(path)
@@ -865,6 +815,7 @@ def with_users(site, tmp_path):
 
 
 def test_a_users_operator_appears(with_users, photo):
+    """Also one whose parameters are named like members of every object."""
     page = with_users
     page.open_page(page.url)
     assert "White over a level" in page.text('#palette [data-operator="white"]')
@@ -875,9 +826,6 @@ def test_a_users_operator_appears(with_users, photo):
     page.shown("white:level=90")
     check_canvas(page, np.where(np.array(Image.open(photo)) > 90, 255, 0).astype(np.uint8))
 
-
-def test_parameters_named_like_members_of_every_object(with_users, photo):
-    page = with_users
     page.open_page(page.url, "#steps=named:constructor=3,valueOf=80")
     page.choose_file(photo)
     page.opened()
@@ -887,9 +835,11 @@ def test_parameters_named_like_members_of_every_object(with_users, photo):
     check_canvas(page, np.array(Image.open(photo)) ^ 3 ^ 80 ^ 12)
 
 
+
 # ---- live
 
 def test_dragging_shows_a_preview_first(page, tmp_path):
+    """For it, parameters in pixels become smaller as the picture does."""
     picture = np.tile(smooth(200, 150), (5, 5, 1))
     open_large(page, tmp_path, picture, "threshold")
     page.run("""
@@ -912,15 +862,15 @@ def test_dragging_shows_a_preview_first(page, tmp_path):
     expected = np.where(picture > 120, 255, 0).astype(np.uint8)[375 - 150:375 + 150, 500 - 200:500 + 200]
     assert (shown == expected).all()
 
-
-def test_a_preview_scales_parameters_in_pixels(page, tmp_path):
-    open_large(page, tmp_path, np.tile(smooth(200, 150), (8, 8, 1)), "blur")
+    take_steps_away(page)
+    page.add_step("blur")
+    page.shown("blur")
     page.run("""window.asked = []; const real = window.fetch; window.fetch = (...all) => { asked.push(String(all[0])); return real(...all); };""")
     page.set_field("blur", "sigma", 10)
     page.shown("blur:sigma=10")
     plans = [parse_qs(urlsplit(path).query)["operations"][0] for path in page.run("return asked") if "type=pnm" in path]
     sigma, = {float(json.loads(plan)[0]["params"]["sigma"]) for plan in plans}
-    assert abs(sigma / 10 - (500000 / (1600 * 1200)) ** 0.5) < 0.001
+    assert abs(sigma / 10 - (500000 / (1000 * 750)) ** 0.5) < 0.001
 
 
 # ---- seams and devices
@@ -933,7 +883,8 @@ def carved_from(page, width, height, result):
 
 
 def test_seams_over_the_input_in_their_order(page, photo, tmp_path):
-    """Every pixel of a seam has a colour, and no other pixel; the first eighth of the seams has the first colour."""
+    """Every pixel of a seam has a colour, and no other pixel; the first eighth of the seams has the first colour. Seams of
+    both directions have no order."""
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
@@ -952,17 +903,32 @@ def test_seams_over_the_input_in_their_order(page, photo, tmp_path):
     page.click("#show-seams")
     page.wait("document.getElementById('show-seams').ariaPressed === 'false'")
 
+    take_steps_away(page)
+    page.add_step("carve")
+    page.shown("carve")
+    page.click("#show-seams")
+    for values, text, said in (({}, "carve", "None: this step does not change the size."),
+                               ({"dx": -9, "dy": -9}, "carve:dx=-9,dy=-9", "Seams of both directions, without their order.")):
+        for name, value in values.items():
+            page.set_field("carve", name, value)
+        page.wait(f"document.documentElement.dataset.seams === {text!r}")
+        assert page.text("#seams .hint").strip() == said
+        assert not page.run("return Boolean(document.querySelector('#seams .legend'))")
 
-@pytest.mark.parametrize("alpha", [False, True])
-def test_seams_keep_to_the_masks(page, photo, tmp_path, alpha):
+
+def test_seams_keep_to_the_masks(page, photo, tmp_path):
     """They cross the pixels to be removed, as the output's seams do; also in a picture with transparent pixels."""
     before = np.array(Image.open(photo))
-    if alpha:
-        photo = tmp_path / "alpha.png"
-        Image.fromarray(np.dstack([before, np.full(before.shape[:2], 255, np.uint8)])).save(photo)
-        picture = np.array(Image.open(photo))
-        picture[:20, :20, 3] = 0
-        Image.fromarray(picture).save(photo)
+    picture = np.dstack([before, np.full(before.shape[:2], 255, np.uint8)])
+    picture[:20, :20, 3] = 0
+    Image.fromarray(picture).save(tmp_path / "alpha.png")
+    check_seams_and_mask(page, photo, before, tmp_path)
+    page.click("#show-seams")
+    take_steps_away(page)
+    check_seams_and_mask(page, tmp_path / "alpha.png", before, tmp_path)
+
+
+def check_seams_and_mask(page, photo, before, tmp_path):
     mask = np.zeros((320, 480), np.uint8)
     mask[:, 200:280] = 255
     path = tmp_path / "remove.png"
@@ -973,6 +939,7 @@ def test_seams_keep_to_the_masks(page, photo, tmp_path, alpha):
     choose_mask(page, "rmask", path)
     page.set_field("carve", "dx", -40)
     page.shown("carve:dx=-40")
+    page.run("delete document.documentElement.dataset.seams")
     page.click("#show-seams")
     page.wait("document.documentElement.dataset.seams === 'carve:dx=-40'")
     out = tmp_path / "seams.ppm"
@@ -1012,21 +979,6 @@ def test_seams_wait_for_the_smaller_copy(site, photo):
         page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
-def test_seams_without_an_order(page, photo):
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("carve")
-    page.shown("carve")
-    page.click("#show-seams")
-    for values, text, said in (({}, "carve", "None: this step does not change the size."),
-                               ({"dx": -9, "dy": -9}, "carve:dx=-9,dy=-9", "Seams of both directions, without their order.")):
-        for name, value in values.items():
-            page.set_field("carve", name, value)
-        page.wait(f"document.documentElement.dataset.seams === {text!r}")
-        assert page.text("#seams .hint").strip() == said
-        assert not page.run("return Boolean(document.querySelector('#seams .legend'))")
-
-
 def test_cpu_and_gpu_side_by_side(site, photo):
     """The page offers both where /readyz names both. There is no GPU here: the page sees one, and the CPU does its work."""
     page = site
@@ -1060,7 +1012,8 @@ def test_cpu_and_gpu_side_by_side(site, photo):
 
 # ---- accessibility
 
-def test_nothing_is_wider_than_the_screen(page, photo):
+def test_nothing_is_wider_than_the_screen_or_nameless(page, photo):
+    """A name is the browser's, as for a screen reader."""
     page.choose_file(photo)
     page.opened()
     page.add_step("carve")
@@ -1070,6 +1023,15 @@ def test_nothing_is_wider_than_the_screen(page, photo):
         page.resize(width, height)
         assert page.run("return document.documentElement.scrollWidth") <= width
         assert page.run("return document.getElementById('canvas').clientHeight") > 200
+
+    take_steps_away(page)
+    for name in ("carve", "convolve", "edge"):
+        page.add_step(name)
+    page.shown("carve;convolve:taps=0,0,0,0,1,0,0,0,0;edge")
+    nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    acting = {"button", "slider", "spinbutton", "checkbox", "radio", "combobox", "textbox", "link", "progressbar", "img"}
+    nameless = [node for node in nodes if not node["ignored"] and node["role"]["value"] in acting and not node.get("name", {}).get("value")]
+    assert not nameless, nameless[:3]
 
 
 def in_sight(page, selector):
@@ -1095,31 +1057,8 @@ def test_what_went_wrong_is_in_sight(page, photo):
         page.set_field("carve", "dx", -480)
         page.wait("!document.getElementById('notice').hidden")
         assert in_sight(page, "#notice")
-        for left in (2, 1, 0):
-            page.run("document.querySelector('.step [aria-label^=Remove]').click()")
-            page.wait(f"document.querySelectorAll('.step').length === {left}")
+        take_steps_away(page)
     assert all("pipeline" in line["message"] for line in page.errors())
-
-
-def test_a_dropped_picture_covers_the_one_before(page):
-    page.run("""const data = new DataTransfer();
-        data.items.add(new File(['x'], 'a.png', { type: 'image/png' }));
-        document.getElementById('canvas').dispatchEvent(new DragEvent('dragenter', { dataTransfer: data, bubbles: true }));""")
-    assert page.visible("#drop") and page.text("#drop").strip() == "Drop to open"
-    assert page.run("return getComputedStyle(document.getElementById('empty')).visibility") == "hidden"
-
-
-def test_everything_that_acts_has_a_name(page, photo):
-    """The browser's name of it, as for a screen reader."""
-    page.choose_file(photo)
-    page.opened()
-    for name in ("carve", "convolve", "edge"):
-        page.add_step(name)
-    page.shown("carve;convolve:taps=0,0,0,0,1,0,0,0,0;edge")
-    nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    acting = {"button", "slider", "spinbutton", "checkbox", "radio", "combobox", "textbox", "link", "progressbar", "img"}
-    nameless = [node for node in nodes if not node["ignored"] and node["role"]["value"] in acting and not node.get("name", {}).get("value")]
-    assert not nameless, nameless[:3]
 
 
 @pytest.fixture(scope="module")
@@ -1156,6 +1095,9 @@ def test_axe_finds_nothing(site, photo, axe):
         page.opened()
         page.click("#queue-run")
         page.wait("document.documentElement.dataset.queue")
+        archive = page.downloads / "pictures.zip"  # that a later test would take for its own
+        assert wait_until(archive.exists)
+        archive.unlink()
         for name in ("carve", "convolve", "histogram", "mean"):
             page.add_step(name)
         page.set_field("carve", "dx", -40)
@@ -1169,18 +1111,18 @@ def test_axe_finds_nothing(site, photo, axe):
         page.run("document.querySelector('.step:nth-child(2) .fold').click(); document.querySelector('.step:nth-child(4) .switch').click()")
         page.click("#save")
         page.wait("document.documentElement.dataset.saving")
-        look("#saving", "#steps")
+        look("#saving", ".step:nth-child(2)", ".step:nth-child(4)")
         page.click("#saving-close")
         page.run("document.querySelector('.mask .paint').click()")
         page.wait("!document.querySelector('.painting').hidden")
-        look("#viewer", "#steps")
+        look("#viewer", ".step:nth-child(1)")
         page.run("document.querySelector('.step .adjust button').click()")
         page.wait("document.querySelector('.cut:not([hidden])')")
-        look("#viewer", "#steps")
+        look("#viewer", ".step:nth-child(1)")
         page.run("document.querySelector('.step .adjust button').click()")
         page.set_field("carve", "dx", -480)
         page.wait("!document.getElementById('notice').hidden")
-        look("#notice", "#steps")
+        look(".step:nth-child(1)")
         assert all("pipeline" in line["message"] for line in page.errors())
     finally:
         page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})

@@ -13,7 +13,7 @@ from selenium.webdriver.common.keys import Keys
 
 from browser import needs_browser
 from conftest import BURIN, operators, wait_until
-from window import check_canvas, middle_pixels, run_pixels
+from window import check_canvas, middle_pixels, run_pixels, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = [needs_browser, pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")]
@@ -111,8 +111,20 @@ def carved(tmp_path, photo, step, *options):
     return np.array(Image.open(out).convert("RGB"))
 
 
-def test_remove_an_object(opened, photo, tmp_path):
-    """One press in the palette, a stroke, and the picture has closed, at its own size."""
+# The next file of a mask is made when goOn is called; or if `fails`, not at all.
+SLOWLY = """(() => {
+    const { prototype } = page.brush.masks.held.get('rmask').mask.constructor, real = prototype.file;
+    window.goOn = null;
+    prototype.file = async function (name) {
+        prototype.file = real;
+        await new Promise((resolve) => { window.goOn = resolve; });
+        if (window.fails) throw new Error('no memory');
+        return real.call(this, name);
+    }; })()"""
+
+
+def test_remove_an_object_and_keep_another(opened, photo, tmp_path):
+    """One press in the palette, a stroke, and the picture has closed, at its own size. Both in their colours; a pixel is in one of them. The eraser takes from both."""
     page = opened
     page.find("#palette-search").send_keys("remove", Keys.ENTER)
     page.wait("!document.querySelector('.painting').hidden")
@@ -124,10 +136,7 @@ def test_remove_an_object(opened, photo, tmp_path):
     done(page, "carve")
     check_canvas(page, carved(tmp_path, photo, "carve", "--rmask", str(page.downloads / "kept-rmask.png")))
 
-
-def test_keep_and_remove(opened, photo, tmp_path):
-    """In their colours; a pixel is in one of them. The eraser takes from both."""
-    page = opened
+    take_steps_away(page)
     page.add_step("carve")
     page.set_field("carve", "dx", -60)
     paint(page, "mask", 40, (100, 60), (100, 260))
@@ -181,6 +190,33 @@ def test_a_stroke_is_an_edit(opened):
     page.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
     assert page.run("return document.querySelector('.painting').hidden")
 
+    # Also one that is not kept yet.
+    take_steps_away(page)
+    page.add_step("carve")
+    first, second = [(50, 50), (90, 60)], [(300, 200), (350, 250)]
+    paint(page, "rmask", 20, *first)
+    one, count = saved(page, "rmask"), edit(page)
+    page.state(SLOWLY)
+    drag(page, *second)
+    page.wait("Boolean(window.goOn)")
+    page.run("document.getElementById('undo').click(); goOn()")
+    page.wait("!document.getElementById('redo').disabled")
+    assert (saved(page, "rmask") == one).all() and edit(page) in (count, count + 1)  # the browser follows later
+    page.click("#redo")
+    both = saved(page, "rmask")
+    assert (both[one == 255] == 255).all() and (both[near(second, 9) < 0] == 255).all()
+    page.wait(f"history.state.edit === {count + 1}")
+    page.state(SLOWLY)
+    drag(page, (200, 100), (240, 100))
+    page.wait("Boolean(window.goOn)")
+    page.driver.back()  # does not wait: the stroke belongs to a plan that is no longer there
+    page.wait(f"history.state.edit === {count}")
+    page.run("goOn()")
+    page.state("page.brush.masks.keeping")
+    assert (saved(page, "rmask") == one).all() and edit(page) == count
+    paint(page, "rmask", 20, (400, 60), (420, 60))
+    assert not saved(page, "rmask")[near([(200, 100), (240, 100)], 10) < 0].any()
+
 
 def test_a_file_of_another_size(opened, photo, tmp_path):
     """It is scaled to the picture, the page says so, and it is shown over the picture before."""
@@ -215,6 +251,25 @@ def test_a_file_of_another_size(opened, photo, tmp_path):
     page.shown("carve:dx=-20")
     page.wait("document.getElementById('status').textContent.startsWith('Done')")
     check_canvas(page, run_pixels(tmp_path, photo, "carve:dx=-20"))
+
+    # The file that is chosen last stays, also if the one before takes longer to be read.
+    take_steps_away(page)
+    for name, column in (("first", 5), ("last", 25)):
+        small = np.zeros((32, 48), np.uint8)
+        small[:, column:column + 10] = 255
+        Image.fromarray(small).save(tmp_path / f"{name}.png")
+    page.add_step("carve")
+    page.run("""const real = window.createImageBitmap; window.createImageBitmap = async (...all) => {
+        if (all[0].name === 'first.png') await new Promise((resolve) => { window.goOn = resolve; });
+        window.read = all[0].name;
+        return real(...all); };""")
+    for name in ("first", "last"):
+        page.find('.step input[name="rmask"]').send_keys(str(tmp_path / f"{name}.png"))
+    page.wait("document.querySelector('.mask:has([name=rmask]) .unit').textContent.includes('last.png')")
+    page.run("goOn()")
+    page.wait("window.read === 'first.png'")
+    page.driver.execute_async_script("setTimeout(arguments[0], 300)")
+    assert page.text(".mask:has([name=rmask]) .unit").strip() == "last.png"
 
 
 def test_a_mask_follows_the_size_that_its_step_gets(opened, photo, tmp_path):
@@ -292,28 +347,7 @@ def test_a_mask_stays_where_it_is_on_the_picture(opened, photo, tmp_path):
     assert all((saved(page, part) == mask).all() for part, mask in first.items())
 
 
-def test_after_another_step(opened, photo, tmp_path):
-    """What is painted on is the picture that the step gets."""
-    page = opened
-    page.add_step("crop")
-    page.set_field("crop", "height", 200)
-    page.set_field("crop", "width", 300)
-    page.add_step("carve")
-    page.set_field("carve", "dx", -30)
-    page.shown("crop:width=300,height=200;carve:dx=-30")
-    paint(page, "rmask", 20, (240, 160))
-    assert (middle_pixels(page, 300, 200)[:80, :, :3] == run_pixels(tmp_path, photo, "crop:width=300,height=200")[:80]).all()
-    mask = saved(page, "rmask")
-    assert mask.shape == (200, 300)
-    check_mask(mask, [(240 - 90, 160 - 60)], 10)  # the cut is in the middle
-    done(page, "crop:width=300,height=200;carve:dx=-30")
-    out = tmp_path / "expected.png"
-    subprocess.run([BURIN, "run", "crop:width=300,height=200", "carve:dx=-30", "--rmask", str(page.downloads / "kept-rmask.png"), "--device", "cpu",
-                    str(photo), str(out)], check=True, capture_output=True)
-    check_canvas(page, np.array(Image.open(out).convert("RGB")))
-
-
-def test_a_finger_paints_too(opened):
+def test_a_finger_paints_and_two_move_the_picture(opened):
     page = opened
     page.add_step("carve")
     page.run("document.querySelector('.mask:has([name=mask]) .paint').click()")
@@ -326,11 +360,10 @@ def test_a_finger_paints_too(opened):
     page.wait(f"history.state.edit === {count + 1}")
     mask = saved(page, "mask")
     assert (mask[near([(60, 70), (120, 90)], 11) < 0] == 255).all() and not mask[near([(60, 70), (120, 90)], 13) > 0].any()
+    page.click(".painting [name=done]")
 
-
-def test_two_fingers_move_the_picture(opened):
-    """And what the first one has painted until then is gone."""
-    page = opened
+    # Two fingers move the picture, and what the first one has painted until then is gone.
+    take_steps_away(page)
     page.add_step("carve")
     page.run("document.querySelector('.mask:has([name=mask]) .paint').click()")
     page.wait("!document.querySelector('.painting').hidden")
@@ -352,47 +385,7 @@ def test_two_fingers_move_the_picture(opened):
     assert (middle_pixels(page, WIDTH, HEIGHT)[:, :, :3] == np.array(Image.open(page.photo))).all()
 
 
-# The next file of a mask is made when goOn is called; or if `fails`, not at all.
-SLOWLY = """(() => {
-    const { prototype } = page.brush.masks.held.get('rmask').mask.constructor, real = prototype.file;
-    window.goOn = null;
-    prototype.file = async function (name) {
-        prototype.file = real;
-        await new Promise((resolve) => { window.goOn = resolve; });
-        if (window.fails) throw new Error('no memory');
-        return real.call(this, name);
-    }; })()"""
-
-
-def test_an_undo_just_after_a_stroke_undoes_it(opened):
-    page = opened
-    page.add_step("carve")
-    first, second = [(50, 50), (90, 60)], [(300, 200), (350, 250)]
-    paint(page, "rmask", 20, *first)
-    one, count = saved(page, "rmask"), edit(page)
-    page.state(SLOWLY)
-    drag(page, *second)
-    page.wait("Boolean(window.goOn)")
-    page.run("document.getElementById('undo').click(); goOn()")
-    page.wait("!document.getElementById('redo').disabled")
-    assert (saved(page, "rmask") == one).all() and edit(page) in (count, count + 1)  # the browser follows later
-    page.click("#redo")
-    both = saved(page, "rmask")
-    assert (both[one == 255] == 255).all() and (both[near(second, 9) < 0] == 255).all()
-    page.wait(f"history.state.edit === {count + 1}")
-    page.state(SLOWLY)
-    drag(page, (200, 100), (240, 100))
-    page.wait("Boolean(window.goOn)")
-    page.driver.back()  # does not wait: the stroke belongs to a plan that is no longer there
-    page.wait(f"history.state.edit === {count}")
-    page.run("goOn()")
-    page.state("page.brush.masks.keeping")
-    assert (saved(page, "rmask") == one).all() and edit(page) == count
-    paint(page, "rmask", 20, (400, 60), (420, 60))
-    assert not saved(page, "rmask")[near([(200, 100), (240, 100)], 10) < 0].any()
-
-
-def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened):
+def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened, photo, tmp_path):
     page = opened
     page.add_step("carve")
     first, second = [(50, 50), (90, 60)], [(300, 200), (350, 250)]
@@ -408,26 +401,29 @@ def test_a_mask_that_cannot_be_written_is_written_with_the_next(opened):
     mask = saved(page, "rmask")
     assert (mask[near(first, 9) < 0] == 255).all() and (mask[near(second, 9) < 0] == 255).all()
 
-
-def test_two_presses_of_paint(opened):
-    """The second one ends the request of the first."""
-    page = opened
-    page.add_step("blur")
+    # What is painted on is the picture that the step gets.
+    page.click(".painting [name=done]")
+    take_steps_away(page)
+    page.add_step("crop")
+    page.set_field("crop", "height", 200)
+    page.set_field("crop", "width", 300)
     page.add_step("carve")
-    page.shown("blur;carve")
-    page.run("""window.signals = []; const real = window.fetch; window.fetch = async (target, options) => {
-        if (options?.method === 'POST') {
-            signals.push(options.signal);
-            await new Promise((resolve) => setTimeout(resolve, 200));
-        }
-        return real(target, options); };""")
-    page.run("for (const button of document.querySelectorAll('.mask .paint')) button.click()")
-    page.wait("!document.querySelector('.painting').hidden")
-    assert page.run("return signals.map((signal) => signal?.aborted)") == [True, False]
-    assert page.run("return [...document.querySelectorAll('.mask .paint')].map((e) => e.ariaPressed)") == ["false", "true"]
+    page.set_field("carve", "dx", -30)
+    page.shown("crop:width=300,height=200;carve:dx=-30")
+    paint(page, "rmask", 20, (240, 160))
+    assert (middle_pixels(page, 300, 200)[:80, :, :3] == run_pixels(tmp_path, photo, "crop:width=300,height=200")[:80]).all()
+    mask = saved(page, "rmask")
+    assert mask.shape == (200, 300)
+    check_mask(mask, [(240 - 90, 160 - 60)], 10)  # the cut is in the middle
+    done(page, "crop:width=300,height=200;carve:dx=-30")
+    out = tmp_path / "expected.png"
+    subprocess.run([BURIN, "run", "crop:width=300,height=200", "carve:dx=-30", "--rmask", str(page.downloads / "kept-rmask.png"), "--device", "cpu",
+                    str(photo), str(out)], check=True, capture_output=True)
+    check_canvas(page, np.array(Image.open(out).convert("RGB")))
 
 
-def test_escape_closes_one_thing_and_the_focus_goes_back(opened):
+def test_paint_is_pressed_twice_and_left_by_escape(opened):
+    """The second press ends the request of the first. Escape closes one thing, and the focus goes back."""
     page = opened
     page.add_step("carve")
     page.run("document.querySelector('.mask:has([name=rmask]) .paint').click()")
@@ -441,23 +437,17 @@ def test_escape_closes_one_thing_and_the_focus_goes_back(opened):
     assert not page.visible(".painting")
     assert page.run("return document.activeElement === document.querySelector('.mask:has([name=rmask]) .paint')")
 
-
-def test_the_mask_file_chosen_last_stays(opened, tmp_path):
-    """Also if the one before takes longer to be read."""
-    page = opened
-    for name, column in (("first", 5), ("last", 25)):
-        small = np.zeros((32, 48), np.uint8)
-        small[:, column:column + 10] = 255
-        Image.fromarray(small).save(tmp_path / f"{name}.png")
+    take_steps_away(page)
+    page.add_step("blur")
     page.add_step("carve")
-    page.run("""const real = window.createImageBitmap; window.createImageBitmap = async (...all) => {
-        if (all[0].name === 'first.png') await new Promise((resolve) => { window.goOn = resolve; });
-        window.read = all[0].name;
-        return real(...all); };""")
-    for name in ("first", "last"):
-        page.find('.step input[name="rmask"]').send_keys(str(tmp_path / f"{name}.png"))
-    page.wait("document.querySelector('.mask:has([name=rmask]) .unit').textContent.includes('last.png')")
-    page.run("goOn()")
-    page.wait("window.read === 'first.png'")
-    page.driver.execute_async_script("setTimeout(arguments[0], 300)")
-    assert page.text(".mask:has([name=rmask]) .unit").strip() == "last.png"
+    page.shown("blur;carve")
+    page.run("""window.signals = []; const real = window.fetch; window.fetch = async (target, options) => {
+        if (options?.method === 'POST') {
+            signals.push(options.signal);
+            await new Promise((resolve) => setTimeout(resolve, 200));
+        }
+        return real(target, options); };""")
+    page.run("for (const button of document.querySelectorAll('.mask .paint')) button.click()")
+    page.wait("!document.querySelector('.painting').hidden")
+    assert page.run("return signals.map((signal) => signal?.aborted)") == [True, False]
+    assert page.run("return [...document.querySelectorAll('.mask .paint')].map((e) => e.ariaPressed)") == ["false", "true"]

@@ -6,15 +6,17 @@ from selenium.webdriver.common.keys import Keys
 
 from browser import needs_browser
 from test_page_browser import in_sight
+from window import take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 
 
 @pytest.fixture
-def fresh(page):
+def fresh(site):
     """The page as somebody sees it who was never here, and leaves it."""
-    page.run("localStorage.clear()")
+    page = site
+    page.driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": page.url.rstrip("/"), "storageTypes": "local_storage"})
     page.open_page(page.url, "#")
     yield page
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
@@ -26,7 +28,7 @@ def box(page, selector):
 
 
 def drag(page, selector, across, down):
-    ActionChains(page.driver).click_and_hold(page.find(selector)).move_by_offset(across, down).release().perform()
+    ActionChains(page.driver, duration=0).click_and_hold(page.find(selector)).move_by_offset(across, down).release().perform()
 
 
 def press(page, *keys):
@@ -64,18 +66,29 @@ def test_dark_by_the_system_and_by_choice(fresh):
     assert grounds() == dark
 
 
-@pytest.mark.parametrize("stored", ["{", "7", "null", '{"scheme": 1, "stepsWidth": "x", "sheet": null}', '{"scheme": "pink", "steps": "ajar", "stepsWidth": 1e9}'])
-def test_any_storage(fresh, stored):
-    fresh.run("localStorage.setItem('burin-look', arguments[0])", stored)
-    fresh.open_page(fresh.url, "#")
-    assert fresh.visible("#steps-panel") and box(fresh, "#view")[2] > 400 and box(fresh, "#steps-panel")[2] >= 220
+def test_any_storage(fresh):
+    for stored in ("{", "7", "null", '{"scheme": 1, "stepsWidth": "x", "sheet": null}', '{"scheme": "pink", "steps": "ajar", "stepsWidth": 1e9}'):
+        fresh.run("localStorage.setItem('burin-look', arguments[0])", stored)
+        fresh.open_page(fresh.url, "#")
+        assert fresh.visible("#steps-panel") and box(fresh, "#view")[2] > 400 and box(fresh, "#steps-panel")[2] >= 220, stored
 
 
 # ---- beside the picture
 
 def test_panels_are_hidden_and_shown(fresh, photo):
+    """A message at a step opens the panel of steps."""
     fresh.choose_file(photo)
     fresh.opened()
+    fresh.add_step("carve")
+    fresh.shown("carve")
+    fresh.click("#show-steps")
+    assert box(fresh, "#steps-panel")[2] == 0
+    fresh.set_field("carve", "dx", -480)
+    fresh.wait("!document.getElementById('notice').hidden")
+    assert in_sight(fresh, "#notice")
+    assert all("pipeline" in line["message"] for line in fresh.errors())
+
+    take_steps_away(fresh)
     before = box(fresh, "#view")[2]
     wide = before
     for name in ("steps", "statistics"):
@@ -92,44 +105,33 @@ def test_panels_are_hidden_and_shown(fresh, photo):
     assert box(fresh, "#view")[2] == before
 
 
-def test_a_message_at_a_step_opens_the_panel(fresh, photo):
-    fresh.choose_file(photo)
-    fresh.opened()
-    fresh.add_step("carve")
-    fresh.shown("carve")
-    fresh.click("#show-steps")
-    assert box(fresh, "#steps-panel")[2] == 0
-    fresh.set_field("carve", "dx", -480)
-    fresh.wait("!document.getElementById('notice').hidden")
-    assert in_sight(fresh, "#notice")
-    assert all("pipeline" in line["message"] for line in fresh.errors())
-
-
-@pytest.mark.parametrize("name, sign", [("steps", 1), ("statistics", -1)])
-def test_panels_are_dragged_wider(fresh, name, sign):
-    panel, line = f"#{name}-panel", f"#split-{name}"
-    usual = box(fresh, panel)[2]
-    drag(fresh, line, sign * 60, 0)
-    assert box(fresh, panel)[2] == usual + 60
-    fresh.run("document.querySelector(arguments[0]).focus()", line)
-    press(fresh, Keys.ARROW_LEFT if sign > 0 else Keys.ARROW_RIGHT)
-    assert box(fresh, panel)[2] == usual + 44
-    assert fresh.run("return document.querySelector(arguments[0]).ariaValueNow", line) == str(int(usual + 44))
-    fresh.open_page(fresh.url, "#")
-    assert box(fresh, panel)[2] == usual + 44
-    drag(fresh, line, sign * 700, 0)
-    assert box(fresh, panel)[2] == 0.4 * 1440
-    drag(fresh, line, -sign * 560, 0)
-    assert box(fresh, panel)[2] == 220
-    ActionChains(fresh.driver).double_click(fresh.find(line)).perform()
-    assert box(fresh, panel)[2] == usual
-
-
-def test_a_narrow_window_keeps_room_for_the_picture(fresh):
+def test_panels_are_dragged_wider(fresh):
+    """In a narrow window there stays room for the picture."""
+    for name, sign in (("steps", 1), ("statistics", -1)):
+        check_dragged(fresh, name, sign)
     drag(fresh, "#split-steps", 250, 0)
     fresh.size(768, 1024)
     fresh.wait("innerWidth === 768")
     assert box(fresh, "#view")[2] >= 0.6 * 768 - 1
+
+
+def check_dragged(page, name, sign):
+    panel, line = f"#{name}-panel", f"#split-{name}"
+    usual = box(page, panel)[2]
+    drag(page, line, sign * 60, 0)
+    assert box(page, panel)[2] == usual + 60
+    page.run("document.querySelector(arguments[0]).focus()", line)
+    press(page, Keys.ARROW_LEFT if sign > 0 else Keys.ARROW_RIGHT)
+    assert box(page, panel)[2] == usual + 44
+    assert page.run("return document.querySelector(arguments[0]).ariaValueNow", line) == str(int(usual + 44))
+    page.open_page(page.url, "#")
+    assert box(page, panel)[2] == usual + 44
+    drag(page, line, sign * 700, 0)
+    assert box(page, panel)[2] == 0.4 * 1440
+    drag(page, line, -sign * 560, 0)
+    assert box(page, panel)[2] == 220
+    ActionChains(page.driver, duration=0).double_click(page.find(line)).perform()
+    assert box(page, panel)[2] == usual
 
 
 # ---- the sheet
@@ -148,7 +150,7 @@ def sheet(page):
 
 
 def test_the_sheet_and_its_tabs(phone, photo):
-    """The picture is always in sight above it."""
+    """The picture is always in sight above it. A search opens it, and so does a new step."""
     phone.choose_file(photo)
     phone.opened()
     assert sheet(phone) == (["steps-panel"], 44)
@@ -162,6 +164,15 @@ def test_the_sheet_and_its_tabs(phone, photo):
     phone.click("#tab-steps")
     assert sheet(phone) == (["steps-panel"], 44) and 200 < box(phone, "#view")[3] < high
     assert phone.run("return [document.documentElement.scrollHeight, document.documentElement.scrollWidth]") == [844, 390]
+
+    drag(phone, "#split-sheet", 0, 350)
+    assert sheet(phone)[0] == []
+    press(phone, "/")
+    assert sheet(phone) == (["steps-panel"], 44) and in_sight(phone, "#palette-search")
+    phone.click("#tab-statistics")
+    phone.add_step("blur")
+    phone.shown("blur")
+    assert sheet(phone)[0] == ["steps-panel"] and in_sight(phone, ".step .step-head")
 
 
 def test_the_sheet_is_dragged(phone):
@@ -185,20 +196,8 @@ def test_the_sheet_is_dragged(phone):
     assert sheet(phone)[1] == 72
 
 
-def test_a_step_opens_the_sheet(phone, photo):
-    phone.choose_file(photo)
-    phone.opened()
-    drag(phone, "#split-sheet", 0, 350)
-    assert sheet(phone)[0] == []
-    press(phone, "/")
-    assert sheet(phone) == (["steps-panel"], 44) and in_sight(phone, "#palette-search")
-    phone.click("#tab-statistics")
-    phone.add_step("blur")
-    phone.shown("blur")
-    assert sheet(phone)[0] == ["steps-panel"] and in_sight(phone, ".step .step-head")
-
-
 def test_several_pictures_have_a_tab(phone, photo):
+    """It does not stay chosen when the list is closed, in a wide window either."""
     assert not phone.visible("#tab-queue")
     phone.choose_file(f"{photo}\n{photo}")
     phone.opened()
@@ -207,11 +206,9 @@ def test_several_pictures_have_a_tab(phone, photo):
     phone.click("#queue-close")
     assert not phone.visible("#tab-queue") and sheet(phone)[0] == ["steps-panel"]
 
-
-def test_a_list_closed_in_a_wide_window(phone, photo):
-    """The tab of the list does not stay chosen."""
     phone.choose_file(f"{photo}\n{photo}")
     phone.opened()
+    assert sheet(phone)[0] == ["queue"]
     phone.size(1440, 900)
     phone.wait("innerWidth === 1440")
     phone.click("#queue-close")
@@ -220,14 +217,16 @@ def test_a_list_closed_in_a_wide_window(phone, photo):
     assert sheet(phone)[0] == ["steps-panel"]
 
 
-@pytest.mark.parametrize("width", [320, 360, 390, 768])
-def test_the_painting_bar_fits(phone, photo, width):
-    phone.size(width, 800)
-    phone.wait(f"innerWidth === {width}")
+def test_the_painting_bar_fits(phone, photo):
     phone.choose_file(photo)
     phone.opened()
-    phone.run("document.querySelector('#palette [data-operator=remove-object]').click()")
-    phone.wait("document.querySelector('.painting [name=done]')?.getClientRects().length")
-    edges = phone.run("const view = document.getElementById('view').getBoundingClientRect(); return [...document.querySelectorAll('.painting:not([hidden]) :is(button, input)')]"
-                      ".map((e) => e.getBoundingClientRect()).flatMap((b) => [b.left - view.left, view.right - b.right])")
-    assert len(edges) == 12 and min(edges) >= 0
+    for width in (320, 360, 390, 768):
+        phone.size(width, 800)
+        phone.wait(f"innerWidth === {width}")
+        phone.run("document.querySelector('#palette [data-operator=remove-object]').click()")
+        phone.wait("document.querySelector('.painting [name=done]')?.getClientRects().length", f"the bar at {width}")
+        edges = phone.run("const view = document.getElementById('view').getBoundingClientRect(); return [...document.querySelectorAll('.painting:not([hidden]) :is(button, input)')]"
+                          ".map((e) => e.getBoundingClientRect()).flatMap((b) => [b.left - view.left, view.right - b.right])")
+        assert len(edges) == 12 and min(edges) >= 0, width
+        take_steps_away(phone)
+        phone.wait("!document.querySelector('.painting [name=done]')?.getClientRects().length")

@@ -23,6 +23,12 @@ pytestmark = needs_browser
 ASKS_TO_SAVE = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
 
 
+HELD = """window.held = []; window.real ??= window.fetch; window.fetch = async (target, options) => {
+    if (!(options?.body instanceof FormData)) return real(target, options);
+    await new Promise((go) => held.push(go));
+    return real(target, options); };"""
+
+
 def drop(page, *paths):
     """A drop of files and folders, as the system makes it."""
     data = {"items": [], "files": [str(path) for path in paths], "dragOperationsMask": 1}
@@ -196,7 +202,8 @@ def test_room_is_waited_for(site, tmp_path):
     page.errors()
 
 
-def test_keys_alone(page, tmp_path):
+def test_keys_and_the_focus(page, tmp_path):
+    """By keys alone. The end leaves the focus where it has gone; and waiting for room can be cancelled."""
     from selenium.webdriver.common.keys import Keys
     drop(page, *pictures(tmp_path / "in", 2))
     page.opened()
@@ -209,11 +216,30 @@ def test_keys_alone(page, tmp_path):
     assert page.run("return document.activeElement.id") == "queue-run"
     archive(page)
 
+    page.add_step("flip")
+    page.shown("flip")
+    page.run("delete document.documentElement.dataset.queue")
+    page.run(HELD)
+    page.click("#queue-run")
+    page.wait("held.length === 2")
+    assert page.run("return document.activeElement.id") == "queue-cancel"
+    page.run("document.getElementById('compare').focus(); held.forEach((go) => go())")
+    page.wait("document.documentElement.dataset.queue === '2 of 2'")
+    archive(page)
+    assert page.run("return document.activeElement.id") == "compare"
 
-HELD = """window.held = []; window.real = window.fetch; window.fetch = async (target, options) => {
-    if (!(options?.body instanceof FormData)) return real(target, options);
-    await new Promise((go) => held.push(go));
-    return real(target, options); };"""
+    page.run("window.fetch = real")
+    page.add_step("flop")
+    page.shown("flip;flop")
+    page.run("""window.refused = 0; const real = window.fetch; window.fetch = async (target, options) => {
+        if (!(options?.body instanceof FormData)) return real(target, options);
+        refused++;
+        return new Response(JSON.stringify({ message: 'the queue is full' }), { status: 503, headers: { 'Retry-After': '600' } }); };""")
+    page.click("#queue-run")
+    page.wait("document.querySelectorAll('#queue-list li').length === 2 && refused === 2")
+    page.click("#queue-cancel")
+    page.wait("!document.getElementById('queue-run').hidden")
+    assert {state for _, state, _ in rows(page)} == {"waiting"}
 
 
 def test_what_is_in_the_archive_is_saved(page, tmp_path):
@@ -239,8 +265,8 @@ def test_what_is_in_the_archive_is_saved(page, tmp_path):
     assert not page.run(ASKS_TO_SAVE)
 
 
-def test_leaving_asks_for_the_queue(page, tmp_path):
-    """While it works, and after it was cancelled with some done."""
+def test_work_that_ends_early(page, tmp_path):
+    """Leaving asks while it works, and after it was cancelled with some done."""
     drop(page, *pictures(tmp_path / "in", 6))
     page.opened()
     assert not page.run(ASKS_TO_SAVE)
@@ -259,6 +285,23 @@ def test_leaving_asks_for_the_queue(page, tmp_path):
     archive(page)
     assert not page.run(ASKS_TO_SAVE)
 
+    # A lost daemon ends the work: no row has failed, and the rest can be made when it is back.
+    page.add_step("flip")
+    page.shown("flip")
+    assert {state for _, state, _ in rows(page)} == {"waiting"}
+    page.run("delete document.documentElement.dataset.queue")
+    page.run("""window.asked = 0; window.fetch = async (target, options) => {
+        if (options?.body instanceof FormData && ++asked > 1) throw new TypeError('Failed to fetch');
+        return real(target, options); };""")
+    page.click("#queue-run")
+    page.wait("!document.getElementById('queue-run').hidden && document.querySelector('#notice strong')?.textContent === 'The daemon does not answer'")
+    assert {state for _, state, _ in rows(page)} <= {"waiting", "done"} and not page.run("return document.documentElement.dataset.queue")
+    page.run("window.fetch = real")
+    page.wait("document.getElementById('status').textContent === 'The daemon is back.'")
+    page.click("#queue-run")
+    page.wait("document.documentElement.dataset.queue === '6 of 6'")
+    assert len(archive(page).namelist()) == 6
+
 
 def test_rows_after_a_change_and_its_undo(page, tmp_path):
     letter = tmp_path / "letter.txt"
@@ -276,50 +319,6 @@ def test_rows_after_a_change_and_its_undo(page, tmp_path):
     page.click("#undo")
     assert rows(page) == before
     assert page.errors()
-
-
-def test_the_end_leaves_the_focus(page, tmp_path):
-    drop(page, *pictures(tmp_path / "in", 2))
-    page.opened()
-    page.run(HELD)
-    page.click("#queue-run")
-    page.wait("held.length === 2")
-    assert page.run("return document.activeElement.id") == "queue-cancel"
-    page.run("document.getElementById('compare').focus(); held.forEach((go) => go())")
-    page.wait("document.documentElement.dataset.queue === '2 of 2'")
-    archive(page)
-    assert page.run("return document.activeElement.id") == "compare"
-
-
-def test_cancel_while_waiting_for_room(page, tmp_path):
-    drop(page, *pictures(tmp_path / "in", 2))
-    page.opened()
-    page.run("""window.refused = 0; const real = window.fetch; window.fetch = async (target, options) => {
-        if (!(options?.body instanceof FormData)) return real(target, options);
-        refused++;
-        return new Response(JSON.stringify({ message: 'the queue is full' }), { status: 503, headers: { 'Retry-After': '600' } }); };""")
-    page.click("#queue-run")
-    page.wait("document.querySelectorAll('#queue-list li').length === 2 && refused === 2")
-    page.click("#queue-cancel")
-    page.wait("!document.getElementById('queue-run').hidden")
-    assert {state for _, state, _ in rows(page)} == {"waiting"}
-
-
-def test_a_lost_daemon_ends_the_work(page, tmp_path):
-    """No row has failed, and the rest can be made when it is back."""
-    drop(page, *pictures(tmp_path / "in", 6))
-    page.opened()
-    page.run("""window.asked = 0; window.real = window.fetch; window.fetch = async (target, options) => {
-        if (options?.body instanceof FormData && ++asked > 1) throw new TypeError('Failed to fetch');
-        return real(target, options); };""")
-    page.click("#queue-run")
-    page.wait("!document.getElementById('queue-run').hidden && document.querySelector('#notice strong')?.textContent === 'The daemon does not answer'")
-    assert {state for _, state, _ in rows(page)} <= {"waiting", "done"} and not page.run("return document.documentElement.dataset.queue")
-    page.run("window.fetch = real")
-    page.wait("document.getElementById('status').textContent === 'The daemon is back.'")
-    page.click("#queue-run")
-    page.wait("document.documentElement.dataset.queue === '6 of 6'")
-    assert len(archive(page).namelist()) == 6
 
 
 def test_a_file_that_is_gone(page, tmp_path):
@@ -425,19 +424,16 @@ def test_a_mask_in_a_queue(page, tmp_path):
         assert found.read(name) == out.read_bytes()
 
 
-def test_a_drop_that_cannot_be_read(page):
+def overlap(one, other):
+    return min(one[2], other[2]) - max(one[0], other[0]) > 0.5 and min(one[3], other[3]) - max(one[1], other[1]) > 0.5
+
+
+def test_a_drop_that_cannot_be_read_and_one_that_fits_the_window(page, tmp_path):
     page.run("""const event = new Event('drop', { cancelable: true });
         const entry = { isDirectory: true, createReader: () => ({ readEntries: (_, no) => no(new DOMException('x', 'NotFoundError')) }) };
         event.dataTransfer = { types: ['Files'], files: [], items: [{ webkitGetAsEntry: () => entry }] };
         dispatchEvent(event);""")
     page.wait("document.querySelector('#notice strong')?.textContent === 'What was dropped cannot be opened'")
-
-
-def overlap(one, other):
-    return min(one[2], other[2]) - max(one[0], other[0]) > 0.5 and min(one[3], other[3]) - max(one[1], other[1]) > 0.5
-
-
-def test_it_fits_the_window(page, tmp_path):
     drop(page, *pictures(tmp_path / "in", 12))
     page.opened()
     for width, height in ((375, 700), (768, 1024), (1440, 900), (2560, 1440)):
@@ -451,8 +447,16 @@ def test_it_fits_the_window(page, tmp_path):
 
 # ---- the writer of archives
 
+NAMES = [
+    (["/a/x.png", "/a/x.webp", "x.png", "X.tif"], ["a/x.jpg", "a/x-2.jpg", "x.jpg", "X-2.jpg"]),
+    (["../../etc/passwd", "..\\\\w.png", "/", "v1.2/name", ".png"], ["etc/passwd.jpg", "w.jpg", "picture.jpg", "v1.2/name.jpg", "picture-2.jpg"]),
+    (["a.png", "a-2.png", "a.jpg"], ["a.jpg", "a-2.jpg", "a-3.jpg"]),
+]
+
+
 def test_the_archive(page):
-    """Files of all sizes and names, read back by zipfile; the digests are zlib's."""
+    """Files of all sizes and names, read back by zipfile; the digests are zlib's. No two have one name. More than its 32 bits can say is
+    refused, not written wrongly."""
     files = {"a.bin": b"", "δύση/b.bin": bytes(range(256)) * 300, "c d.bin": b"x", "e/f/g.bin": noise(300, 200, 3).tobytes()}
     page.module("zip")
     data, crcs = page.run("""const [files] = arguments;
@@ -473,23 +477,9 @@ def test_the_archive(page):
     assert crcs == [zlib.crc32(body) for body in files.values()]
     assert all(info.date_time == (2024, 2, 29, 13, 14, 16) for info in found.infolist())
 
-
-NAMES = [
-    (["/a/x.png", "/a/x.webp", "x.png", "X.tif"], ["a/x.jpg", "a/x-2.jpg", "x.jpg", "X-2.jpg"]),
-    (["../../etc/passwd", "..\\\\w.png", "/", "v1.2/name", ".png"], ["etc/passwd.jpg", "w.jpg", "picture.jpg", "v1.2/name.jpg", "picture-2.jpg"]),
-    (["a.png", "a-2.png", "a.jpg"], ["a.jpg", "a-2.jpg", "a-3.jpg"]),
-]
-
-
-def test_names_in_an_archive(page):
-    page.module("zip")
     for paths, names in NAMES:
         assert page.run("return zip.uniqueNames(arguments[0].map((path) => ({ path, ending: 'jpg' })))", paths) == names
 
-
-def test_an_archive_has_an_end(page):
-    """More than its 32 bits can say is refused, not written wrongly."""
-    page.module("zip")
     said = page.run("""const blob = new Blob([new Uint8Array(1 << 20)]), all = new Blob(Array(4096).fill(blob));
         try { zip.zipOf([{ name: 'a', blob: all, crc: 0 }]); return 'written'; } catch (error) { return error.message; }""")
     assert "4 GB" in said

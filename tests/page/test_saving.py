@@ -15,7 +15,7 @@ from PIL import Image
 
 from browser import needs_browser
 from conftest import BURIN, Daemon, encode, noise, smooth, wait_until
-from window import check_canvas, run_pixels
+from window import check_canvas, run_pixels, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
@@ -60,41 +60,42 @@ def written(source, out, *words):
     return out.read_bytes()
 
 
+# Each list on one page, which keeps a choice for all types that have the option.
 OPTIONS = [
-    ("png", {}, []),
-    ("png", {"compression": 3}, ["--compression", "3"]),
-    ("jpeg", {}, []),
-    ("jpeg", {"quality": 40}, ["--quality", "40"]),
-    ("jpeg", {"progressive": True}, ["--progressive", "true"]),
-    ("jpeg", {"max_bytes": 12.5}, ["--max-bytes", "12500"]),
-    ("webp", {"quality": 60, "effort": 1}, ["--quality", "60", "--effort", "1"]),
-    ("webp", {"lossless": True}, ["--lossless", "true"]),
-    ("avif", {"effort": 0}, ["--effort", "0"]),
-    ("pnm", {}, []),
+    [("png", {}, []), ("jpeg", {}, []), ("pnm", {}, []), ("avif", {"effort": 0}, ["--effort", "0"]),
+     ("webp", {"quality": 60, "effort": 1}, ["--quality", "60", "--effort", "1"]), ("png", {"compression": 3}, ["--compression", "3"]),
+     ("jpeg", {"quality": 40}, ["--quality", "40"])],
+    [("jpeg", {"progressive": True}, ["--progressive", "true"]), ("webp", {"lossless": True}, ["--lossless", "true"])],
+    [("jpeg", {"max_bytes": 12.5}, ["--max-bytes", "12500"])],
 ]
 
 
-@pytest.mark.parametrize("kind, choices, words", OPTIONS)
-def test_what_is_saved_is_what_is_shown(page, photo, tmp_path, kind, choices, words):
+@pytest.mark.parametrize("options", OPTIONS, ids=["usual", "switches", "bytes"])
+def test_what_is_saved_is_what_is_shown(page, photo, tmp_path, options):
     page.choose_file(photo)
     page.opened()
     page.add_step("histeq")
-    page.shown("histeq")
-    assert page.run(ASKS_TO_SAVE)
-    page.click("#save")
-    choose(page, type=kind, **choices)
-    size = size_shown(page, kind)
-    data = downloaded(page, f"rocket-histeq.{ENDINGS[kind]}")
-    assert data == written(photo, tmp_path / f"expected.{ENDINGS[kind]}", "histeq", *words)
-    assert len(data) == size
-    number, unit = page.text("#saving-size").split()
-    assert abs(float(number) * {"B": 1, "kB": 1e3, "MB": 1e6}[unit] / size - 1) < 0.005
-    percent = float(re.match(r"([\d.]+) % of the original", page.text("#saving-share"))[1])
-    assert abs(percent - 100 * size / photo.stat().st_size) <= 0.5
-    assert not page.run(ASKS_TO_SAVE), "it is saved: no question"
+    for bins, (kind, choices, words) in zip(range(256, 0, -1), options):
+        case = (kind, choices)
+        page.set_field("histeq", "bins", bins)  # a result that is not saved yet
+        step = "histeq" if bins == 256 else f"histeq:bins={bins}"
+        page.shown(step)
+        assert page.run(ASKS_TO_SAVE), case
+        page.click("#save")
+        choose(page, type=kind, **choices)
+        size = size_shown(page, kind)
+        data = downloaded(page, f"rocket-histeq.{ENDINGS[kind]}")
+        assert data == written(photo, tmp_path / f"expected.{ENDINGS[kind]}", step, *words), case
+        assert len(data) == size, case
+        number, unit = page.text("#saving-size").split()
+        assert abs(float(number) * {"B": 1, "kB": 1e3, "MB": 1e6}[unit] / size - 1) < 0.005, case
+        percent = float(re.match(r"([\d.]+) % of the original", page.text("#saving-share"))[1])
+        assert abs(percent - 100 * size / photo.stat().st_size) <= 0.5, case
+        assert not page.run(ASKS_TO_SAVE), ("it is saved: no question", case)
+        page.click("#saving-close")
 
 
-def test_each_type_has_its_options(page, daemon, photo):
+def test_each_type_has_its_options(page, daemon, photo, tmp_path):
     """The fields are those that the daemon names for the type, with its ranges and defaults."""
     page.choose_file(photo)
     page.opened()
@@ -116,20 +117,14 @@ def test_each_type_has_its_options(page, daemon, photo):
     choose(page, type="webp", lossless=True)
     assert not page.visible('[data-option="quality"]') and not page.visible('[data-option="max_bytes"]')
 
-
-def test_the_file_is_shown_after_a_drag(page, photo):
-    """The file of the new value, not one that the full result replaces at once."""
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("brightness")
-    page.click("#save")
-    choose(page, type="jpeg", quality=40)
+    # Steps that only report leave the picture.
+    page.add_step("mean")
+    page.shown("mean")
+    choose(page, type="jpeg")
     size_shown(page, "jpeg")
-    page.wait("document.getElementById('label-after').textContent === 'JPEG, quality 40'")
-    page.run("""const box = document.querySelector('.step[data-operator=brightness] input[name=shift]');
-        box.focus(); box.value = 50; box.dispatchEvent(new Event('input', { bubbles: true }));""")
-    page.shown("brightness:shift=50")
-    page.wait("document.getElementById('label-after').textContent === 'JPEG, quality 40'")
+    data = downloaded(page, "rocket.jpg")
+    assert data == written(photo, tmp_path / "expected.jpg")
+    assert (np.array(Image.open(tmp_path / "expected.jpg")).shape) == run_pixels(tmp_path, photo).shape
 
 
 def test_converting_needs_no_step(page, photo, tmp_path):
@@ -148,6 +143,17 @@ def test_converting_needs_no_step(page, photo, tmp_path):
     assert page.run("return document.activeElement.id") == "save"
     page.wait("document.getElementById('label-after').hidden", "the panel's picture goes with it")
 
+    # After a drag the file of the new value is shown, not one that the full result replaces at once.
+    page.add_step("brightness")
+    page.click("#save")
+    choose(page, type="jpeg", quality=40)
+    size_shown(page, "jpeg")
+    page.wait("document.getElementById('label-after').textContent === 'JPEG, quality 40'")
+    page.run("""const box = document.querySelector('.step[data-operator=brightness] input[name=shift]');
+        box.focus(); box.value = 50; box.dispatchEvent(new Event('input', { bubbles: true }));""")
+    page.shown("brightness:shift=50")
+    page.wait("document.getElementById('label-after').textContent === 'JPEG, quality 40'")
+
 
 def test_the_last_choice_wins(page, photo):
     """The daemon is asked once for values that follow each other, and an answer that is not wanted any more is not shown."""
@@ -156,7 +162,7 @@ def test_the_last_choice_wins(page, photo):
     page.click("#save")
     choose(page, type="jpeg")
     size_shown(page, "jpeg")
-    page.run("""window.asked = []; const real = window.fetch;
+    page.run("""window.asked = []; const real = window.firstFetch = window.fetch;
         window.fetch = async (target, options) => {
             if (!(options?.body instanceof FormData)) return real(target, options);
             const quality = Number(options.body.get('quality'));
@@ -179,15 +185,8 @@ def test_the_last_choice_wins(page, photo):
     assert size_shown(page, "jpeg") == size
     assert len(downloaded(page, "rocket.jpg")) == size
 
-
-def test_an_answer_after_the_next_choice_is_not_shown(page, photo):
-    """While the daemon has not been asked for that choice, too."""
-    page.choose_file(photo)
-    page.opened()
-    page.click("#save")
-    choose(page, type="jpeg")
-    size_shown(page, "jpeg")
-    page.run("""const real = window.fetch;
+    # While the daemon has not been asked for the next choice, too.
+    page.run("""window.late = null; const real = window.firstFetch;
         window.fetch = async (target, options) => {
             const answer = await real(target, options);
             if (options?.body instanceof FormData && options.body.get('quality') === '30') await new Promise((go) => { window.late = go; });
@@ -230,22 +229,24 @@ REFUSALS = [
 ]
 
 
-@pytest.mark.parametrize("kind, choices, size, title, detail", REFUSALS)
-def test_why_it_cannot_be_saved(page, tmp_path, kind, choices, size, title, detail):
+def test_why_it_cannot_be_saved(page, tmp_path):
     """The cause stands in the panel, and goes with the next choice."""
-    path = tmp_path / "picture.png"
-    path.write_bytes(encode(smooth(*size), "PNG"))
-    page.choose_file(path)
-    page.opened()
-    page.click("#save")
-    choose(page, type=kind, **choices)
-    page.wait("document.querySelector('#saving-problem strong')")
-    assert page.text("#saving-problem strong") == title and detail in page.text("#saving-problem span")
-    assert page.find("#download").get_property("disabled") and not page.visible("#notice")
-    choose(page, type="png")
-    assert size_shown(page, "png") > 0
-    assert page.text("#saving-problem") == ""
-    assert all("pipeline" in line["message"] and "422" in line["message"] for line in page.errors())
+    for kind, choices, size, title, detail in REFUSALS:
+        path = tmp_path / f"for-{kind}.png"
+        path.write_bytes(encode(smooth(*size), "PNG"))
+        page.choose_file(path)
+        page.opened()
+        page.click("#save")
+        choose(page, type=kind, **choices)
+        page.wait("document.querySelector('#saving-problem strong')", f"why it cannot be {kind}")
+        assert page.text("#saving-problem strong") == title and detail in page.text("#saving-problem span")
+        assert page.find("#download").get_property("disabled") and not page.visible("#notice")
+        page.run("delete document.documentElement.dataset.saving")  # of the picture before
+        choose(page, type="png")
+        assert size_shown(page, "png") > 0
+        assert page.text("#saving-problem") == ""
+        assert all("pipeline" in line["message"] and "422" in line["message"] for line in page.errors())
+        page.click("#saving-close")
 
 
 def test_too_large_for_avif(site, photo):
@@ -298,8 +299,8 @@ def clipboard(page):
     page.driver.execute_cdp_cmd("Browser.resetPermissions", {})
 
 
-def test_copy(page, clipboard, photo, tmp_path):
-    """Into the real clipboard, as a PNG whatever type is chosen."""
+def test_copy_and_paste(page, clipboard, photo, tmp_path):
+    """Into the real clipboard, as a PNG whatever type is chosen; where that is not allowed, the button says so."""
     page.choose_file(photo)
     page.opened()
     page.add_step("edge")
@@ -312,26 +313,11 @@ def test_copy(page, clipboard, photo, tmp_path):
     page.wait("texts.includes('Copied')")
     assert (clipboard() == run_pixels(tmp_path, photo, "edge")).all()
     page.wait("document.getElementById('copy-picture').textContent === 'Copy as PNG'")
+    choose(page, type="png")
+    page.click("#saving-close")
 
-
-def test_copy_is_not_allowed(page, photo):
-    page.driver.execute_cdp_cmd("Browser.setPermission", {"permission": {"name": "clipboard-write"}, "setting": "denied", "origin": page.url.rstrip("/")})
-    try:
-        page.choose_file(photo)
-        page.opened()
-        page.click("#save")
-        size_shown(page, "png")
-        page.note_texts("#copy-picture")
-        page.click("#copy-picture")
-        page.wait("texts.includes('Not copied')")
-    finally:
-        page.driver.execute_cdp_cmd("Browser.resetPermissions", {})
-
-
-def test_what_was_copied_is_pasted(page, clipboard, photo, tmp_path):
-    """By Ctrl+V, with the steps that are there."""
-    page.choose_file(photo)
-    page.opened()
+    # What was copied is pasted by Ctrl+V, with the steps that are there.
+    take_steps_away(page)
     page.add_step("flip")
     page.shown("flip")
     page.click("#save")
@@ -348,6 +334,14 @@ def test_what_was_copied_is_pasted(page, clipboard, photo, tmp_path):
     assert page.text("#file").endswith("480 × 320") and page.text("#file") != "rocket.png 480 × 320"
     page.shown("flip")
     check_canvas(page, np.array(Image.open(photo).convert("RGB")))
+
+    origin = page.url.rstrip("/")
+    page.driver.execute_cdp_cmd("Browser.setPermission", {"permission": {"name": "clipboard-write"}, "setting": "denied", "origin": origin})
+    page.click("#save")
+    size_shown(page, "png")
+    page.note_texts("#copy-picture")
+    page.click("#copy-picture")
+    page.wait("texts.includes('Not copied')")
 
 
 def test_the_lines_write_the_same(page, photo, tmp_path):
@@ -374,7 +368,7 @@ def test_the_lines_write_the_same(page, photo, tmp_path):
                 (tmp_path / name).unlink()
 
 
-def test_keys_alone(page, photo):
+def test_by_keys_and_right_after_typing(page, photo):
     """Ctrl+S opens the panel, arrows choose, Enter saves, Escape closes it and gives the focus back."""
     from selenium.webdriver.common.keys import Keys
     page.choose_file(photo)
@@ -391,6 +385,20 @@ def test_keys_alone(page, photo):
     page.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
     page.wait("!document.getElementById('saving').matches(':popover-open') && document.activeElement.id === 'save'")
 
+    # A press of Download right after typing leaves the box, which is a change, and is not lost while the file is made.
+    page.click("#save")
+    choose(page, type="jpeg")
+    size_shown(page, "jpeg")
+    page.find('[name="save-max_bytes"], #save-max_bytes').send_keys("9")
+    page.note_texts("#download")
+    page.click("#download")
+    assert wait_until(lambda: (page.downloads / "rocket.jpg").exists())
+    page.wait("texts.includes('Saved')")
+    assert 4000 < (page.downloads / "rocket.jpg").stat().st_size <= 9000
+    (page.downloads / "rocket.jpg").unlink()
+    page.wait("document.getElementById('saving-name').textContent === 'rocket.jpg, 480 × 320'")
+    page.wait("document.getElementById('download').textContent === 'Download'")
+
 
 def test_the_panel_fits_the_window(page, photo):
     page.choose_file(photo)
@@ -406,34 +414,3 @@ def test_the_panel_fits_the_window(page, photo):
         button = page.run("const b = document.getElementById('download').getBoundingClientRect(); return [b.top, b.bottom]")
         assert box[1] <= button[0] and button[1] <= box[3]
         page.click("#saving-close")
-
-
-def test_steps_that_only_report_leave_the_picture(page, photo, tmp_path):
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("mean")
-    page.shown("mean")
-    page.click("#save")
-    choose(page, type="jpeg")
-    size_shown(page, "jpeg")
-    data = downloaded(page, "rocket.jpg")
-    assert data == written(photo, tmp_path / "expected.jpg")
-    assert (np.array(Image.open(tmp_path / "expected.jpg")).shape) == run_pixels(tmp_path, photo).shape
-
-
-def test_download_right_after_typing(page, photo, tmp_path):
-    """The press leaves the box, which is a change, and is not lost while the file is made."""
-    page.choose_file(photo)
-    page.opened()
-    page.click("#save")
-    choose(page, type="jpeg")
-    size_shown(page, "jpeg")
-    page.find('[name="save-max_bytes"], #save-max_bytes').send_keys("9")
-    page.note_texts("#download")
-    page.click("#download")
-    assert wait_until(lambda: (page.downloads / "rocket.jpg").exists())
-    page.wait("texts.includes('Saved')")
-    assert 4000 < (page.downloads / "rocket.jpg").stat().st_size <= 9000
-    (page.downloads / "rocket.jpg").unlink()
-    page.wait("document.getElementById('saving-name').textContent === 'rocket.jpg, 480 × 320'")
-    page.wait("document.getElementById('download').textContent === 'Download'")

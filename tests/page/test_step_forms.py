@@ -7,15 +7,16 @@ import json
 import time
 
 import numpy as np
-import pytest
 from PIL import Image
 
 from browser import needs_browser
 from conftest import encode, operators
-from window import open_live
+from window import open_live, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
+
+LARGE = (911, 607)  # more than a preview's half a megapixel, and wider than the window's part for it
 
 COUNT_RUNS = """window.runs = []; const real = window.fetch;
     window.fetch = (target, ...rest) => { if (String(target).startsWith('/pipeline')) runs.push(String(target)); return real(target, ...rest); };"""
@@ -55,7 +56,7 @@ DRAG_ALL = """
 def test_every_number_can_be_dragged(page, daemon, photo, tmp_path):
     """On a picture larger than the window; its sides and its previews' scale are no round numbers. The daemon refuses nothing."""
     path = tmp_path / "large.jpg"
-    path.write_bytes(encode(np.array(Image.open(photo).resize((1301, 867))), "JPEG", quality=90))
+    path.write_bytes(encode(np.array(Image.open(photo).resize(LARGE)), "JPEG", quality=90))
     open_live(page, path)
     logged = len(daemon.log_text())
     changing = [operator for operator in daemon.get("/ops").json["operators"] if not operator.get("values")]
@@ -68,10 +69,10 @@ def test_every_number_can_be_dragged(page, daemon, photo, tmp_path):
     assert len(lines) > len(numbers) and [line for line in lines if 400 <= line.get("status", 0) != 499] == []
 
 
-def test_sharpness_is_dragged_on_a_scale_of_three_places(page, photo, tmp_path):
-    """The preview of blur's usual sigma is as blurred as the result."""
+def test_previews_of_a_large_picture(page, photo, tmp_path):
+    """Sharpness is dragged on a scale of three places: the preview of blur's usual sigma is as blurred as the result."""
     path = tmp_path / "large.png"
-    path.write_bytes(encode(np.array(Image.open(photo).resize((1301, 867))), "PNG", compress_level=1))
+    path.write_bytes(encode(np.array(Image.open(photo).resize(LARGE)), "PNG", compress_level=1))
     open_live(page, path)
     page.run(COUNT_RUNS)
     page.add_step("blur")
@@ -79,14 +80,10 @@ def test_sharpness_is_dragged_on_a_scale_of_three_places(page, photo, tmp_path):
     sent = [json.loads(page.run("return new URL(arguments[0], location).searchParams.get('operations')", target))[0]["params"]
             for target in page.run("return runs") if "type=pnm" in target]
     width = page.state("page.input.preview.width")
-    assert {params["sigma"] for params in sent} == {f"{width / 1301:.3f}"}
+    assert {params["sigma"] for params in sent} == {f"{width / LARGE[0]:.3f}"}
 
-
-def test_a_failed_preview_is_shown(page, photo, tmp_path):
-    """At once, while the value is still dragged; and it goes when the next one succeeds."""
-    path = tmp_path / "large.png"
-    path.write_bytes(encode(np.array(Image.open(photo).resize((1301, 867))), "PNG", compress_level=1))
-    open_live(page, path)
+    # A preview that fails is shown at once, while the value is still dragged, and goes when the next one succeeds.
+    take_steps_away(page)
     page.add_step("threshold")
     page.shown("threshold")
     page.run("""const real = window.fetch;
@@ -104,43 +101,35 @@ def test_a_failed_preview_is_shown(page, photo, tmp_path):
     assert not page.visible("#notice")
 
 
-@pytest.mark.parametrize("text, height", [("300", 200), ("480", 320)])
-def test_leaving_a_box_runs_nothing(page, photo, text, height):
-    """Neither a value that was typed and shown, nor the value that was there."""
+def test_what_runs_when_a_box_is_left(page, photo):
+    """Nothing, neither for a value that was typed and shown, nor for the value that was there; but a value that waits. A cancelled run
+    begins only by a change."""
     page.choose_file(photo)
     page.opened()
+    page.run(COUNT_RUNS)
     page.add_step("resize")
     page.shown("resize:width=240,height=160")
-    page.set_field("resize", "width", 480)
-    page.shown("resize:width=480,height=320")
-    page.run(COUNT_RUNS)
-    page.run("""const box = document.querySelector('.step input[name=width]'); box.focus(); box.select();""")
-    page.driver.switch_to.active_element.send_keys(text)
-    page.shown(f"resize:width={text},height={height}")
-    ran = len(page.run("return runs"))
-    page.run("document.activeElement.blur()")
-    page.run("document.getElementById('canvas').focus()")
-    page.run("return new Promise((done) => setTimeout(done, 350))")  # longer than a value rests before it is run
-    assert len(page.run("return runs")) == ran
-    assert page.text("#status").startswith("Done: Resize")
+    for text, height in (("300", 200), ("480", 320)):
+        page.set_field("resize", "width", 480)
+        page.shown("resize:width=480,height=320")
+        page.run("""const box = document.querySelector('.step input[name=width]'); box.focus(); box.select();""")
+        page.driver.switch_to.active_element.send_keys(text)
+        page.shown(f"resize:width={text},height={height}")
+        ran = len(page.run("return runs"))
+        page.run("document.activeElement.blur()")
+        page.run("document.getElementById('canvas').focus()")
+        page.run("return new Promise((done) => setTimeout(done, 350))")  # longer than a value rests before it is run
+        assert len(page.run("return runs")) == ran, text
+        assert page.text("#status").startswith("Done: Resize")
 
-
-def test_leaving_a_box_runs_what_waits(page, photo):
-    page.choose_file(photo)
-    page.opened()
+    take_steps_away(page)
     page.add_step("brightness")
     page.shown("brightness")
-    page.run(COUNT_RUNS)
+    page.run("runs.length = 0")
     page.set_field("brightness", "shift", 30)  # input, then change
     page.shown("brightness:shift=30")
     assert len(page.run("return runs")) == 1
 
-
-def test_a_cancelled_run_begins_only_by_a_change(page, photo):
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("brightness")
-    page.shown("brightness")
     page.run("""const real = window.fetch; window.held = true; window.fetch = (target, options) => held && String(target).startsWith('/pipeline')
         ? new Promise((_, fail) => options.signal.addEventListener('abort', () => fail(new DOMException('', 'AbortError')))) : real(target, options);""")
     page.set_field("brightness", "shift", 5)
@@ -152,12 +141,18 @@ def test_a_cancelled_run_begins_only_by_a_change(page, photo):
     page.shown("brightness:shift=5")
 
 
-@pytest.mark.parametrize("width, height", [(1440, 700), (390, 844)])
-def test_a_new_step_is_shown_from_its_head_on(page, photo, width, height):
+def test_a_new_step_is_shown_from_its_head_on(page, photo):
     """However long its form is; its first field has the focus."""
-    page.resize(width, height)
+    page.resize(1440, 700)
     page.choose_file(photo)
     page.opened()
+    check_new_steps(page)
+    take_steps_away(page)
+    page.resize(390, 844)
+    check_new_steps(page)
+
+
+def check_new_steps(page):
     for name, first in (("resize", "width"), ("edge", "kernel"), ("carve", "width"), ("flip", None)):
         if name not in operators():
             continue
@@ -167,37 +162,13 @@ def test_a_new_step_is_shown_from_its_head_on(page, photo, width, height):
             return [box.top, document.getElementById('steps').closest('.panel').getBoundingClientRect().top,
                 [card.contains(active), active.closest('.field')?.querySelector('[name]').name.split('-')[0] ?? null]];""")
         seen = page.run("return document.querySelector('.step:last-child .step-head').getBoundingClientRect().bottom <= innerHeight")
-        assert seen and head >= max(0, top) - 1, (name, head, top)
-        assert focus == [True, first], (name, focus)
-
-
-def test_parameters_that_exclude_each_other(page, photo):
-    """The later one counts; the daemon would refuse both."""
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("resize")
-    page.shown("resize:width=240,height=160")
-    page.unfold()
-    page.click('.step [data-name="position"] input[value="north"]')
-    page.shown("resize:width=240,height=160,position=north")
-    page.set_field("resize", "x", 30)
-    page.shown("resize:width=240,height=160,x=30")
-    assert page.run("return document.querySelector('.step [data-name=position] input:checked').value") == "centre"
-    page.click('.step [data-name="position"] input[value="west"]')
-    page.shown("resize:width=240,height=160,position=west")
-    assert page.run("return document.querySelector('.step input[name=x]').value") == ""
-    if "carve" in operators():
-        page.run("document.querySelector('.step .remove').click()")
-        page.add_step("carve")
-        page.set_field("carve", "dx", -20)
-        page.shown("carve:dx=-20")
-        page.set_field("carve", "width", 470)
-        page.shown("carve:width=470")
-        assert page.run("return document.querySelector('.step input[name=dx]').value") == "0"
+        assert seen and head >= max(0, top) - 1, (page.sized, name, head, top)
+        assert focus == [True, first], (page.sized, name, focus)
 
 
 def test_sliders_end_where_the_picture_does(page, photo):
-    """That of the step's own picture: smaller after a step before it."""
+    """That of the step's own picture: smaller after a step before it. A number is replaced by typing, and a parameter
+    by one that excludes it."""
     def ends(name):
         return page.run("""const field = document.querySelector(`.step[data-operator=extract] input[name=${arguments[0]}]`).closest('.field');
             const slider = field.querySelector('input[type=range]'); return [Number(slider.min), Number(slider.max)];""", name)
@@ -219,11 +190,8 @@ def test_sliders_end_where_the_picture_does(page, photo):
     page.shown("resize:width=280,height=200;extract:left=150,width=100,height=100")
     assert [ends(name) for name in ("left", "width")] == [[0, 180], [1, 130]]
 
-
-def test_a_number_is_replaced_by_typing(page, photo):
-    """The first box of a new step has the focus, and its number is selected; / searches from there."""
-    page.choose_file(photo)
-    page.opened()
+    # The first box of a new step has the focus, and its number is selected; / searches from there.
+    take_steps_away(page)
     page.add_step("resize")
     press = page.driver.switch_to.active_element.send_keys
     press("120")
@@ -231,6 +199,28 @@ def test_a_number_is_replaced_by_typing(page, photo):
     press("/")
     assert page.run("return document.activeElement.id") == "palette-search"
     page.shown("resize:width=120,height=80")
+
+    # Of parameters that exclude each other the later one counts; the daemon would refuse both.
+    take_steps_away(page)
+    page.add_step("resize")
+    page.shown("resize:width=240,height=160")
+    page.unfold()
+    page.click('.step [data-name="position"] input[value="north"]')
+    page.shown("resize:width=240,height=160,position=north")
+    page.set_field("resize", "x", 30)
+    page.shown("resize:width=240,height=160,x=30")
+    assert page.run("return document.querySelector('.step [data-name=position] input:checked').value") == "centre"
+    page.click('.step [data-name="position"] input[value="west"]')
+    page.shown("resize:width=240,height=160,position=west")
+    assert page.run("return document.querySelector('.step input[name=x]').value") == ""
+    if "carve" in operators():
+        page.run("document.querySelector('.step .remove').click()")
+        page.add_step("carve")
+        page.set_field("carve", "dx", -20)
+        page.shown("carve:dx=-20")
+        page.set_field("carve", "width", 470)
+        page.shown("carve:width=470")
+        assert page.run("return document.querySelector('.step input[name=dx]').value") == "0"
 
 
 def test_a_finger_scrolls_across_sliders(page, photo):
@@ -286,16 +276,15 @@ def test_folded_settings_open_for_a_message(page, photo):
     page.shown("resize:width=240,height=160")
     page.unfold()
     page.run("""document.querySelector('.more').open = false;
-        const real = window.fetch; window.fetch = async (target, options) => options?.body instanceof FormData
+        window.real = window.fetch; window.fetch = async (target, options) => options?.body instanceof FormData
             ? new Response(JSON.stringify({ message: 'resize: share must be 1..50', code: 'bad_param' }), { status: 400 })
             : real(target, options);""")
     page.set_field("resize", "share", 60)
     page.wait("!document.getElementById('notice').hidden && document.querySelector('#notice').getClientRects().length")
     page.click("#undo")
     assert page.run("return document.querySelector('.more').open")
-    page.open_page(page.url, "#")
-    page.choose_file(photo)
-    page.opened()
+    page.run("window.fetch = real")
+    take_steps_away(page)
     page.run("document.querySelector('#palette [data-operator=remove-object]').click()")
     page.wait("!document.querySelector('.painting').hidden")
     named = "return document.querySelector('.step .fold').textContent"

@@ -12,7 +12,7 @@ from selenium.webdriver.common.keys import Keys
 
 from browser import needs_browser
 from conftest import BURIN, operators
-from window import check_canvas, choose_mask, run_pixels, strip
+from window import check_canvas, choose_mask, run_pixels, strip, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
@@ -88,11 +88,38 @@ def test_every_way_to_undo(opened, photo, tmp_path):
     page.click("#redo")
     now(page, "brightness:shift=40")
     check_canvas(page, run_pixels(tmp_path, photo, "brightness:shift=40"))
+    for text in ("brightness", ""):
+        page.click("#undo")
+        now(page, text)
 
+    # Another edit ends what was undone.
+    page.add_step("flip")
+    page.add_step("flop")
+    now(page, "flip;flop")
+    press(page, "z")
+    now(page, "flip")
+    page.add_step("grayscale")
+    now(page, "flip;grayscale")
+    assert edits(page) == [True, False]
+    press(page, "z")
+    now(page, "flip")
+    press(page, "z")
+    now(page, "")
 
-def test_many_at_once(opened):
-    """Each press counts, however fast they follow each other."""
-    page = opened
+    # An address that is given is an edit.
+    page.add_step("flip")
+    now(page, "flip")
+    page.run("location.hash = 'steps=grayscale'")
+    now(page, "grayscale")
+    press(page, "z")
+    now(page, "flip")
+    press(page, "y")
+    now(page, "grayscale")
+    for text in ("flip", ""):
+        press(page, "z")
+        now(page, text)
+
+    # Each press counts, however fast they follow each other.
     texts = [""]
     for name in ("flip", "flop", "grayscale", "flip", "rotate"):
         page.add_step(name)
@@ -121,25 +148,24 @@ def test_more_edits_than_a_browser_remembers(tab):
     assert edits(tab) == [True, False]
 
 
-def test_an_edit_ends_what_was_undone(opened):
+def test_what_is_typed_or_dragged_is_one_edit(opened):
+    """What is typed in the search is no edit. Dragging is one also where the pointer rests on its way, and what is still being
+    dragged can be undone. A number that is typed is undone as a whole, and the focus stays in its field."""
     page = opened
     page.add_step("flip")
-    page.add_step("flop")
-    now(page, "flip;flop")
-    press(page, "z")
     now(page, "flip")
-    page.add_step("grayscale")
-    now(page, "flip;grayscale")
-    assert edits(page) == [True, False]
+    page.find("#palette-search").send_keys("blur")
     press(page, "z")
-    now(page, "flip")
-    press(page, "z")
+    page.driver.execute_async_script("setTimeout(arguments[0], 100)")
+    assert edits(page) == [True, False] and page.visible(".step")
+    page.click("#undo")
     now(page, "")
+    page.click("#palette-search")
+    press(page, "y")
+    page.driver.execute_async_script("setTimeout(arguments[0], 100)")
+    assert edits(page) == [False, True] and not page.visible(".step")
+    page.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
 
-
-def test_dragging_is_one_edit(opened):
-    """Also where the pointer rests on its way; and what is still being dragged can be undone."""
-    page = opened
     page.add_step("threshold")
     page.shown("threshold")
     page.run("const slider = document.querySelector('.step input[type=range]'); window.drag = (to, last) => {"
@@ -157,10 +183,7 @@ def test_dragging_is_one_edit(opened):
     press(page, "z")
     now(page, "threshold:level=77")
 
-
-def test_typing_is_undone_as_a_whole(opened):
-    """And the focus stays in the field."""
-    page = opened
+    take_steps_away(page)
     page.add_step("resize")
     page.shown("resize:width=240,height=160")
     page.run("document.querySelector('.step input[name=height]').select()")
@@ -171,10 +194,28 @@ def test_typing_is_undone_as_a_whole(opened):
     assert page.run("return document.activeElement.name") == "height"
 
 
-@pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")
-def test_masks_come_back(opened, photo, tmp_path):
-    """A file that was chosen is kept with the plan that has it."""
+def test_after_a_reload_the_address_is_taken(opened, photo):
     page = opened
+    page.add_step("flip")
+    page.add_step("flop")
+    now(page, "flip;flop")
+    page.run("document.querySelector('.step .switch').click()")
+    page.wait("location.hash.endsWith('&off=1')")
+    page.run("addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
+    page.driver.refresh()
+    page.wait("document.documentElement.hasAttribute('data-ready')")
+    page.choose_file(photo)
+    page.shown("flop")
+    press(page, "z")
+    now(page, "flip;flop")
+    press(page, "z")
+    now(page, "flip")
+
+
+# ---- what a card's buttons do
+
+def check_masks_come_back(page, photo, tmp_path):
+    """A file that was chosen is kept with the plan that has it."""
     mask = np.zeros((320, 480), np.uint8)
     mask[:, 200:280] = 255
     path = tmp_path / "remove.png"
@@ -198,39 +239,9 @@ def test_masks_come_back(opened, photo, tmp_path):
     check_canvas(page, run_pixels(tmp_path, photo, "carve:dx=-40"))
 
 
-def test_an_address_that_is_given_is_an_edit(opened):
-    page = opened
-    page.add_step("flip")
-    now(page, "flip")
-    page.run("location.hash = 'steps=grayscale'")
-    now(page, "grayscale")
-    press(page, "z")
-    now(page, "flip")
-    press(page, "y")
-    now(page, "grayscale")
-
-
-def test_after_a_reload_the_address_is_taken(opened, photo):
-    page = opened
-    page.add_step("flip")
-    page.add_step("flop")
-    now(page, "flip;flop")
-    page.run("document.querySelector('.step .switch').click()")
-    page.wait("location.hash.endsWith('&off=1')")
-    page.run("addEventListener('beforeunload', (event) => event.stopImmediatePropagation(), true)")
-    page.driver.refresh()
-    page.wait("document.documentElement.hasAttribute('data-ready')")
-    page.choose_file(photo)
-    page.shown("flop")
-    press(page, "z")
-    now(page, "flip;flop")
-    press(page, "z")
-    now(page, "flip")
-
-
-# ---- what a card's buttons do
-
-def test_a_step_is_switched_off_and_on(opened, photo, tmp_path):
+def test_the_buttons_of_a_step(opened, photo, tmp_path):
+    """It is switched off and on, duplicated, reset and folded. Folding is no edit: nothing runs, and there is nothing to undo. The
+    head says then what is set."""
     page = opened
     for name in ("brightness", "grayscale", "flip"):
         page.add_step(name)
@@ -257,9 +268,7 @@ def test_a_step_is_switched_off_and_on(opened, photo, tmp_path):
     page.wait("document.getElementById('statistics-empty').hidden === false")
     assert strip(page) == ["Input"]
 
-
-def test_a_step_is_duplicated_and_reset(opened):
-    page = opened
+    take_steps_away(page)
     page.add_step("resize")
     page.click(".lock input")
     page.set_field("resize", "width", 300)
@@ -273,10 +282,7 @@ def test_a_step_is_duplicated_and_reset(opened):
     press(page, "z")
     now(page, "resize:width=300,height=100;resize:width=300,height=100")
 
-
-def test_a_step_is_folded(opened):
-    """No edit: nothing runs, and there is nothing to undo. The head says what is set."""
-    page = opened
+    take_steps_away(page)
     page.add_step("edge")
     page.set_field("edge", "threshold", 30)
     page.shown("edge:threshold=30")
@@ -291,21 +297,9 @@ def test_a_step_is_folded(opened):
     page.run("document.querySelector('.step .fold').click()")
     assert page.run("return document.querySelector('.step input[name=threshold]').value") == "30"
 
-
-def test_undo_in_a_search_is_of_its_text(opened):
-    page = opened
-    page.add_step("flip")
-    now(page, "flip")
-    page.find("#palette-search").send_keys("blur")
-    press(page, "z")
-    page.driver.execute_async_script("setTimeout(arguments[0], 100)")
-    assert edits(page) == [True, False] and page.visible(".step")
-    page.click("#undo")
-    now(page, "")
-    page.click("#palette-search")
-    press(page, "y")
-    page.driver.execute_async_script("setTimeout(arguments[0], 100)")
-    assert edits(page) == [False, True] and not page.visible(".step")
+    if "carve" in operators():
+        take_steps_away(page)
+        check_masks_come_back(page, photo, tmp_path)
 
 
 def test_an_address_waits_for_the_daemon(site):

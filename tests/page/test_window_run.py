@@ -54,6 +54,21 @@ def test_the_window_first_and_the_whole_at_100_percent(page, large, tmp_path):
         canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + canvas.width / 2 + 60, clientY: box.top + canvas.height / 2 }));
         return document.getElementById('pixel').textContent.split('  ')[1].split(' → ').map((text) => text.startsWith('≈ #'));"""
     assert page.run(readout) == [False, True]
+    assert re.fullmatch(r"[\d, ]+  #\w{6} → ≈ #\w{6}", page.text("#pixel"))
+
+    # Before the whole is there, the saved file is that of the whole.
+    page.click("#save")
+    page.wait("document.documentElement.dataset.saving?.startsWith('jpeg ')")
+    page.click("#download")
+    saved = page.downloads / "large-blur.jpg"
+    expected = tmp_path / "expected.jpg"
+    subprocess.run([BURIN, "run", "blur", str(large), str(expected)], check=True)
+    assert wait_until(lambda: saved.exists() and saved.read_bytes() == expected.read_bytes())
+    saved.unlink()
+    asks = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+    assert not page.run(asks)
+    page.click("#saving-close")
+
     page.click("#compare")
     expected = run_pixels(tmp_path, large, "blur", f"resize:width={width},height={height},fit=fill").astype(int)
     shown = middle_pixels(page, width, height)
@@ -62,28 +77,19 @@ def test_the_window_first_and_the_whole_at_100_percent(page, large, tmp_path):
     page.wait("document.documentElement.dataset.whole === 'true'")
     x, y = WIDTH // 2 - 200, HEIGHT // 2 - 150
     assert (middle_pixels(page, 400, 300)[:, :, :3] == whole[y:y + 300, x:x + 400]).all()
+    assert not page.run(asks), "the whole of the saved result is saved"
     assert page.run(readout) == [False]
+    page.click("#compare")
+    page.wait("document.getElementById('compare').ariaPressed === 'true'")
+    assert page.run(readout) == [False, False]
+    assert re.fullmatch(r"[\d, ]+  #\w{6} → #\w{6}", page.text("#pixel"))
     page.click("#devices summary")
     page.wait("document.querySelector('#devices .digest')")
     page.wait("document.querySelector('.readout tr:last-child td')?.textContent === 'after'")
 
 
-def test_colours_of_a_smaller_picture_are_about(page, large):
-    open_live(page, large)
-    page.add_step("blur")
-    page.shown("blur")
-    point = "document.getElementById('canvas')"
-    move = f"""const box = {point}.getBoundingClientRect();
-        {point}.dispatchEvent(new PointerEvent('pointermove', {{ bubbles: true, clientX: box.left + box.width / 2 + 40, clientY: box.top + box.height / 2 }}));"""
-    page.run(move)
-    assert re.fullmatch(r"[\d, ]+  #\w{6} → ≈ #\w{6}", page.text("#pixel"))
-    page.click("#zoom-real")
-    page.wait("document.documentElement.dataset.whole === 'true'")
-    page.run(move)
-    assert re.fullmatch(r"[\d, ]+  #\w{6} → #\w{6}", page.text("#pixel"))
-
-
-def test_the_window_grows(page, large):
+def test_the_window_grows(page, large, photo, tmp_path):
+    """A small picture's result is always whole."""
     open_live(page, large)
     page.resize(800, 720)
     page.add_step("blur")
@@ -91,6 +97,12 @@ def test_the_window_grows(page, large):
     assert page.run("return document.documentElement.dataset.whole") == "false"
     page.size(1440, 900)
     page.wait("document.documentElement.dataset.whole === 'true'")
+
+    page.choose_file(photo)
+    page.opened()
+    page.shown("blur")
+    assert page.run("return document.documentElement.dataset.whole") == "true"
+    check_canvas(page, run_pixels(tmp_path, photo, "blur"))
 
 
 def test_transparency_stays(page, tmp_path):
@@ -108,56 +120,32 @@ def test_transparency_stays(page, tmp_path):
     assert (shown[:, :width // 2 - 4, 3] == 0).all() and (shown[:, width // 2 + 4:, 3] == 255).all()
 
 
-def test_the_file_is_that_of_the_result(page, large, tmp_path):
-    open_live(page, large)
-    page.add_step("blur")
-    page.shown("blur")
-    page.click("#save")
-    page.wait("document.documentElement.dataset.saving?.startsWith('jpeg ')")
-    page.click("#download")
-    saved = page.downloads / "large-blur.jpg"
-    expected = tmp_path / "expected.jpg"
-    subprocess.run([BURIN, "run", "blur", str(large), str(expected)], check=True)
-    assert wait_until(lambda: saved.exists() and saved.read_bytes() == expected.read_bytes())
-    saved.unlink()
-    asks = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
-    assert not page.run(asks)
-    page.click("#saving-close")
-    page.click("#zoom-real")
-    page.wait("document.documentElement.dataset.whole === 'true'")
-    assert not page.run(asks), "the whole of the saved result is saved"
-
-
-@pytest.mark.parametrize("address, text", [("carve:dx=-20", "carve:dx=-20"), ("resize:width=1200", "resize:width=1200")])
-def test_what_is_asked_for_as_a_whole(site, large, tmp_path, address, text):
+def test_what_is_asked_for_as_a_whole(site, large, tmp_path):
     """Slow steps are run once, and a result that is not large is sent as it is."""
     page = site
-    page.open_page(page.url, f"#steps={address}")
+    page.open_page(page.url, "#steps=carve:dx=-20")
     page.choose_file(large)
-    page.shown(text)
+    page.shown("carve:dx=-20")
     assert page.run("return document.documentElement.dataset.whole") == "true"
-    if text.startswith("resize"):
-        page.click("#compare")
-        page.click("#zoom-real")
-        found = run_pixels(tmp_path, large, text)
-        shown = middle_pixels(page, 400, 300)[:, :, :3]
-        assert (shown == found[250:550, 400:800]).all()
-
-
-def test_a_small_one_is_whole(page, photo, tmp_path):
-    page.choose_file(photo)
-    page.opened()
-    page.add_step("blur")
-    page.shown("blur")
+    page.run("delete document.documentElement.dataset.whole; location.hash = 'steps=resize:width=1200'")
+    page.shown("resize:width=1200")
     assert page.run("return document.documentElement.dataset.whole") == "true"
-    check_canvas(page, run_pixels(tmp_path, photo, "blur"))
+    page.click("#compare")
+    page.click("#zoom-real")
+    found = run_pixels(tmp_path, large, "resize:width=1200")
+    shown = middle_pixels(page, 400, 300)[:, :, :3]
+    assert (shown == found[250:550, 400:800]).all()
 
 
-def test_it_is_asked_for_once(page, large):
-    """A whole result that fails is not asked for again and again."""
+def test_a_whole_that_fails_is_asked_for_once(page, large):
+    """Not again and again. Values stand beside the result."""
     open_live(page, large)
+    page.add_step("mean")
     page.add_step("blur")
-    page.shown("blur")
+    page.shown("mean;blur")
+    means = subprocess.run([BURIN, "run", "mean", str(large)], check=True, capture_output=True, text=True).stdout.split()
+    assert page.run("return [...document.querySelectorAll('#values td')].map((e) => e.textContent)") == [f"{float(n):.3f}" for n in means]
+    assert Image.open(large).size == (WIDTH, HEIGHT) and page.run("return document.documentElement.dataset.whole") == "false"
     page.run("""window.asked = 0; const real = window.fetch; window.fetch = async (target, options) => {
         if (!(options?.body instanceof FormData)) return real(target, options);
         asked++;
@@ -167,13 +155,3 @@ def test_it_is_asked_for_once(page, large):
     page.click("#zoom-in")
     page.driver.execute_async_script("setTimeout(arguments[0], 300)")
     assert page.run("return asked") == 1
-
-
-def test_values_beside_it(page, large, tmp_path):
-    open_live(page, large)
-    page.add_step("mean")
-    page.add_step("blur")
-    page.shown("mean;blur")
-    means = subprocess.run([BURIN, "run", "mean", str(large)], check=True, capture_output=True, text=True).stdout.split()
-    assert page.run("return [...document.querySelectorAll('#values td')].map((e) => e.textContent)") == [f"{float(n):.3f}" for n in means]
-    assert Image.open(large).size == (WIDTH, HEIGHT) and page.run("return document.documentElement.dataset.whole") == "false"

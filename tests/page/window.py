@@ -65,6 +65,12 @@ def open_live(page, path):
     page.wait("document.documentElement.hasAttribute('data-live')")
 
 
+def take_steps_away(page):
+    """By an address without any: the picture stays, and what follows begins at it."""
+    page.run("location.hash = ''")
+    page.wait("!document.querySelector('.step')", "no step is left")
+
+
 def choose_mask(page, part, path):
     """Until the step has the file: the page reads it first, and the text of the steps is the same with and without it."""
     page.find(f'.step input[name="{part}"]').send_keys(str(path))
