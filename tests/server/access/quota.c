@@ -3,6 +3,7 @@
  * back, reloads, silly limits, many groups, and many threads. */
 #include "server/access/quota.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
