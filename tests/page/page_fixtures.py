@@ -6,7 +6,7 @@ import pathlib
 import pytest
 from PIL import Image
 
-from browser import Browser
+from browser import WINDOW, Browser
 from conftest import Daemon
 
 ROCKET = pathlib.Path(__file__).parents[2] / "tests/golden/photos/rocket.jpg"
@@ -37,8 +37,8 @@ def photo(tmp_path_factory):
 @pytest.fixture
 def site(browser, daemon):
     """The browser before the page is open, for a test that opens it at an address of its own: a page takes a third of a second."""
-    if browser.sized != (1440, 900):
-        browser.size(1440, 900)
+    if browser.sized != WINDOW:
+        browser.size(*WINDOW)
     browser.url = f"http://127.0.0.1:{daemon.port}/"
     yield browser
     errors, strangers = browser.errors(), browser.strangers()

@@ -269,7 +269,7 @@ def test_masks_follow_the_size_in_a_preview(page, tmp_path):
     """Of a size that is dragged, and of the picture behind any steps before it: a refused preview would be in the console. A PGM too,
     which the browser itself does not read."""
     mask = np.zeros((750, 1000), np.uint8)
-    mask[:, 200:280] = 255
+    mask[:, 200:240] = 255
     open_large(page, tmp_path, np.tile(smooth(200, 150), (5, 5, 1)), "flip")
     for kind in ("png", "pgm"):
         path = tmp_path / f"remove.{kind}"
@@ -291,7 +291,7 @@ def test_masks_follow_the_size_in_a_preview(page, tmp_path):
     page.run("location.hash = 'steps=rotate'")
     page.shown("rotate")
     mask = np.zeros((1000, 750), np.uint8)
-    mask[:, 200:280] = 255
+    mask[:, 200:240] = 255
     path = tmp_path / "remove.png"
     Image.fromarray(mask).save(path)
     page.add_step("carve")

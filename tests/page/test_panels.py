@@ -16,6 +16,7 @@ pytestmark = needs_browser
 def fresh(site):
     """The page as somebody sees it who was never here, and leaves it."""
     page = site
+    page.size(1440, 900)
     page.driver.execute_cdp_cmd("Storage.clearDataForOrigin", {"origin": page.url.rstrip("/"), "storageTypes": "local_storage"})
     page.open_page(page.url, "#")
     yield page

@@ -40,6 +40,7 @@ def window_size(page):
 
 
 def test_the_window_first_and_the_whole_at_100_percent(page, large, tmp_path):
+    page.size(1440, 900)
     open_live(page, large)
     page.run(COUNTS)
     page.add_step("blur")
