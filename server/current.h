@@ -6,7 +6,8 @@
  * the lock while the thing is in force, or by a caller that holds it already. So once it is
  * replaced, only its holders can add one, and a sole holder remains the only one.
  *
- * Used by:  server/generation.h (operators), access/key_table.h (keys).
+ * Used by:  generation.c and request/service.h (operators), http/front_state.h and http/reload.c
+ *           (keys).
  * Owns:     a hold of the thing in force.
  * Threads:  any.
  */

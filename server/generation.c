@@ -155,7 +155,7 @@ bool generation_in_force(const struct generation *generation) {
     return __atomic_load_n(&generation->in_force, __ATOMIC_RELAXED);
 }
 
-/* Both count as in force for a moment. */
+/* Both count as in force for a moment: a list of workers then shows those of both. */
 void generation_replace(struct current *current, struct generation *next) {
     __atomic_store_n(&next->in_force, true, __ATOMIC_RELAXED);
     struct generation *before = current_replace(current, next);

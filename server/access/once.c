@@ -8,14 +8,15 @@
 /* How it works. An address is in one of the PROBES entries from the place that its digest gives.
  * Entries are counted by key. What has expired is remembered, and counted, until its entry is
  * needed, or until its key has too many: then all such entries are freed, at most once a second.
- * Only the monotonic clock counts: an address of which the other clock says that it is valid is
- * refused as long as it is remembered. */
+ * The system's clock may jump; judge.c goes by it. So an address has expired here only if it would
+ * have by the monotonic clock too, and else is refused as long as it is remembered. */
 enum { ENTRIES = 1 << 16, PROBES = 128 };
 
 struct once_entry {
     uint8_t which[ONCE_BYTES];
     uint16_t key;
-    int64_t until; /* 0: the entry is free; up to now: it has expired, and another may have it */
+    int64_t until;   /* by the monotonic clock; 0: the entry is free */
+    int64_t expires; /* by the system's */
 };
 
 struct once {
@@ -58,37 +59,46 @@ static uint16_t hash_of(const char *key) {
     return (uint16_t)(hash ^ hash >> 16);
 }
 
-static bool has_share(struct once *once, uint16_t key, int64_t now) {
+/* Another address may have the entry. What expires later than any address may is not valid. */
+static bool is_over(const struct once_entry *entry, int64_t wall, int64_t now) {
+    return entry->until <= now &&
+           (entry->expires <= wall || entry->expires - wall > ONCE_SECONDS_MAX);
+}
+
+static bool has_share(struct once *once, uint16_t key, int64_t wall, int64_t now) {
     if (once->counts[key] >= ONCE_KEY_MAX && once->freed < now) {
         once->freed = now;
         for (int i = 0; i < ENTRIES; i++)
-            if (once->entries[i].until <= now) free_entry(once, &once->entries[i]);
+            if (is_over(&once->entries[i], wall, now)) free_entry(once, &once->entries[i]);
     }
     return once->counts[key] < ONCE_KEY_MAX;
 }
 
-/* The entry that has WHICH, or else the first to be free or to expire. */
-static struct once_entry *find(struct once *once, const uint8_t *which) {
-    struct once_entry *first = entry_at(once, which, 0);
+/* The entry that has WHICH, or else the one that was over first, or NULL. */
+static struct once_entry *find(struct once *once, const uint8_t *which, int64_t wall, int64_t now) {
+    struct once_entry *over = NULL;
     for (int i = 0; i < PROBES; i++) {
         struct once_entry *entry = entry_at(once, which, i);
         if (has(entry, which)) return entry;
-        if (entry->until < first->until) first = entry;
+        if (is_over(entry, wall, now) && (!over || entry->until < over->until)) over = entry;
     }
-    return first;
+    return over;
 }
 
 enum once_answer once_take(struct once *once, const char *key, const uint8_t which[ONCE_BYTES],
-                           int64_t left_s, int64_t now) {
+                           int64_t expires, int64_t wall, int64_t now) {
     const uint16_t hash = hash_of(key);
+    enum once_answer answer = ONCE_FULL;
     pthread_mutex_lock(&once->lock);
-    struct once_entry *entry = find(once, which);
-    enum once_answer answer = left_s <= 0 || has(entry, which) ? ONCE_USED : ONCE_FULL;
-    if (answer == ONCE_FULL && entry->until <= now && has_share(once, hash, now)) {
+    struct once_entry *entry = find(once, which, wall, now);
+    if (expires <= wall || (entry && has(entry, which))) {
+        answer = ONCE_USED;
+    } else if (entry && has_share(once, hash, wall, now)) {
         free_entry(once, entry);
         memcpy(entry->which, which, ONCE_BYTES);
         entry->key = hash;
-        entry->until = now + left_s + 1; /* the clocks' seconds do not begin together */
+        entry->until = now + (expires - wall) + 1; /* the clocks' seconds do not begin together */
+        entry->expires = expires;
         once->counts[hash]++;
         answer = ONCE_TAKEN;
     }
@@ -98,7 +108,7 @@ enum once_answer once_take(struct once *once, const char *key, const uint8_t whi
 
 void once_give_back(struct once *once, const uint8_t which[ONCE_BYTES]) {
     pthread_mutex_lock(&once->lock);
-    struct once_entry *entry = find(once, which);
-    if (has(entry, which)) free_entry(once, entry);
+    for (int i = 0; i < PROBES; i++)
+        if (has(entry_at(once, which, i), which)) free_entry(once, entry_at(once, which, i));
     pthread_mutex_unlock(&once->lock);
 }

@@ -2,16 +2,17 @@
 /* once.h - remembers which addresses that serve one request have served it, until they expire.
  *
  * Only this daemon remembers, and not after its end. The clock by which addresses expire may jump
- * ahead and back: nothing is forgotten, and nothing else refused. Once it is set back, an address
- * that had expired before may serve again if its entry has been needed for another.
+ * ahead and back: none serves twice that is valid by both clocks or by either, and nothing else is
+ * refused. Only an address that had expired by both, and whose entry another has taken since, may
+ * serve again once the clock is set back.
  *
  * Used by:  http/access.c.
  * Owns:     its memory, from once_open to once_close.
  * Fails:    once_take: ONCE_FULL.
  * Threads:  any.
  * Limits:   some 40,000 addresses that have not expired, ONCE_KEY_MAX of them of one key; none
- *           takes an entry from others for longer than ONCE_SECONDS_MAX: judge.c allows no later
- *           expiry.
+ *           takes an entry from others for much longer than ONCE_SECONDS_MAX: judge.c allows no
+ *           later expiry.
  */
 #ifndef BURIN_ONCE_H
 #define BURIN_ONCE_H
@@ -31,10 +32,10 @@ enum once_answer {
     ONCE_FULL
 };
 
-/* KEY: the id of its key. WHICH: a digest. LEFT_S: seconds until it expires. NOW: of the monotonic
- * clock in seconds. */
+/* KEY: the id of its key. WHICH: a digest. EXPIRES and WALL, the time now, are of the system's
+ * clock in seconds, NOW of the monotonic one. */
 enum once_answer once_take(struct once *once, const char *key, const uint8_t which[ONCE_BYTES],
-                           int64_t left_s, int64_t now);
+                           int64_t expires, int64_t wall, int64_t now);
 
 /* The request was refused before it did anything. */
 void once_give_back(struct once *once, const uint8_t which[ONCE_BYTES]);

