@@ -12,8 +12,9 @@
  * refused with a sentence that says what to do instead, or, with `whole`, ignored with a note if it
  * is harmless. server/README.md lists the differences.
  *
- * Used by:  route.c (paths), handle_image.c (the dialect of a request), openapi_json.c and
- *           metrics.c, which list the names.
+ * Used by:  route.c (paths), handle_image.c (the dialect of a request), access/key_file.c and
+ *           cli/command_sign.c (the same of a preset or an address), openapi_json.c and metrics.c,
+ *           which list the names.
  * Owns:     nothing; plain data.
  * Fails:    STATUS_BAD_PARAM with a sentence.
  * Threads:  any; a struct imaginary: one at a time.

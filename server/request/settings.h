@@ -8,7 +8,8 @@
  *
  * A dialect translates names of another service (http/imaginary.h): nothing here knows them.
  *
- * Used by:  http/request_flow.c (query), upload.c (fields), submit.c, outputs.c; http/imaginary.c.
+ * Used by:  http/access.c (query), upload.c (fields), submit.c, outputs.c; http/imaginary.c;
+ *           access/key_table.c (a preset's parameters).
  * Owns:     the outputs, until settings_release. No socket, no slot.
  * Fails:    STATUS_BAD_PARAM, naming the parameter and its range; a name given twice is refused.
  * Threads:  one at a time.

@@ -11,7 +11,8 @@
  * at the window's sides reaches those columns. With each cost goes its path through the group, two
  * bits a row. Then the moves of all paths lie in shared memory; the warps meet, and each looks up
  * the columns where the groups begin, one after the other. The path from there is the warp's part
- * of the seam: a lane counts the moves up to its row.
+ * of the seam: a lane counts the moves up to its row. One warp alone needs no shared memory for
+ * that: the path to its column says where the next group begins.
  *
  * A window lies in the warp's ring, which the sweep has left. Once a row has been read, that of the
  * next round's window is asked for, long before the column is known: so windows have REACH columns
