@@ -135,9 +135,9 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
 }
 
 enum format codec_result_format(const struct probe *input, const struct image *result) {
-    const bool deeper = result->depth > input->shape.depth;
-    return deeper && format_record(input->format)->depth < result->depth ? FORMAT_PNG
-                                                                         : input->format;
+    const struct format_record *format = format_record(input->format);
+    const bool deeper = result->depth > input->shape.depth && format->depth < result->depth;
+    return format->encode && !deeper ? input->format : FORMAT_PNG;
 }
 
 const char *codec_missing(enum format format) {

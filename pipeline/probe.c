@@ -14,7 +14,6 @@ static const struct {
     size_t at, length;
     const char *magic;
 } strangers[] = {
-    { "GIF", 0, 4, "GIF8" },
     { "AVIF", 4, 8, "ftypavif" },
     { "HEIC", 4, 7, "ftyphei" },
     { "TIFF", 0, 4, "II*\0" },

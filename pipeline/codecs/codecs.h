@@ -61,4 +61,16 @@ static inline uint32_t read_be32(const uint8_t *bytes) {
     return read_be16(bytes) << 16 | read_be16(bytes + 2);
 }
 
+static inline uint32_t read_le16(const uint8_t *bytes) {
+    return bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static inline uint32_t read_le24(const uint8_t *bytes) {
+    return read_le16(bytes) | (uint32_t)bytes[2] << 16;
+}
+
+static inline uint32_t read_le32(const uint8_t *bytes) {
+    return read_le24(bytes) | (uint32_t)bytes[3] << 24;
+}
+
 #endif
