@@ -18,7 +18,6 @@ static const struct {
     { "HEIC", 4, 7, "ftyphei" },
     { "TIFF", 0, 4, "II*\0" },
     { "TIFF", 0, 4, "MM\0*" },
-    { "BMP", 0, 2, "BM" },
     { "JPEG XL", 0, 2, "\xff\x0a" },
     { "PDF", 0, 4, "%PDF" },
     { "SVG or XML", 0, 1, "<" },

@@ -42,6 +42,10 @@ enum status codec_stopped(enum status status, struct failure *failure);
 /* Notes damage that the caller accepts, with TEXT if it is the first. */
 void codec_damage(const struct decoding *decoding, const char *text);
 
+/* Copies LENGTH bytes at AT of the file, a profile, or notes that they are more than the limits
+ * allow. LENGTH may be 0. */
+enum status codec_keep_profile(const struct decoding *decoding, size_t at, size_t length);
+
 /* The failure of a codec whose file is larger than `capacity`. */
 enum status codec_overflow(const struct encoding *encoding);
 
