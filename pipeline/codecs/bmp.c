@@ -82,7 +82,8 @@ static const char *read_masks(const uint8_t *info, uint32_t head, struct header 
 }
 
 /* Finds the palette behind the header, which ends at AT, and the pixels; USED: colours, as stated.
- * A file may say that the pixels begin where the palette does, and mean behind that. */
+ * A file may say that the pixels begin where the palette does, and mean behind that; or within the
+ * palette, of whose colours it needs but the first. */
 static const char *find_pixels(const uint8_t *bytes, size_t length, size_t at, uint64_t used,
                                struct header *header) {
     const unsigned possible = header->bits <= 8 ? 1u << header->bits : 0;
@@ -93,7 +94,7 @@ static const char *find_pixels(const uint8_t *bytes, size_t length, size_t at, u
     header->raster = raster < length ? (size_t)raster : length;
     header->palette = bytes + at;
     header->colours = used < possible ? (unsigned)used : possible;
-    const size_t room = (header->raster - at) / header->colour_bytes;
+    const size_t room = (length - at) / header->colour_bytes;
     if (header->colours > room) header->colours = (unsigned)room;
     return possible && !header->colours ? "it has no palette" : NULL;
 }

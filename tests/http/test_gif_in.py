@@ -23,7 +23,7 @@ def le(value):
 
 def indices(width, height, colours, kind="noise", seed=1):
     if kind == "noise":
-        return noise(width, height, 1, seed=seed) % colours
+        return (noise(width, height, 1, seed=seed) % colours).astype(np.uint8)
     if kind == "flat":
         return np.full((height, width), colours - 1, np.uint8)
     return ((np.add.outer(np.arange(height) // 3, np.arange(width) // 2)) % colours).astype(np.uint8)
