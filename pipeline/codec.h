@@ -72,8 +72,8 @@ void metadata_release(struct metadata *metadata);
  * (cancel, deadline), which may be NULL. The first damage to pixels is STATUS_CORRUPT, including
  * what libraries only warn of, so truncated data never becomes gray unnoticed; a warning of what no
  * pixel depends on is a note. With `accept_damage` and a
- * sound header it is NOTE_DAMAGED: a JPEG's pixels are what libjpeg makes of the bytes; a PNG, PNM
- * or WebP has the rows that are in the file, and 0 elsewhere. */
+ * sound header it is NOTE_DAMAGED: a JPEG's pixels are what libjpeg makes of the bytes; others
+ * have the rows that are in the file, and 0 elsewhere. */
 enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
                          const struct codec_limits *limits, struct progress *progress,
                          const struct image *into, struct metadata *metadata, uint32_t *notes,

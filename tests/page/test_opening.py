@@ -28,7 +28,7 @@ def in_type(kind):
 
 HEIC = (24).to_bytes(4, "big") + b"ftypheic" + bytes(4) + b"mif1heic" + bytes(400)
 
-FOREIGN = [("GIF", lambda: in_type("GIF")), ("BMP", lambda: in_type("BMP")), ("TIFF", lambda: in_type("TIFF")), ("PDF", lambda: in_type("PDF")),
+FOREIGN = [("ICO", lambda: in_type("ICO")), ("TIFF", lambda: in_type("TIFF")), ("PDF", lambda: in_type("PDF")),
            ("HEIC", lambda: HEIC)]
 
 
