@@ -104,7 +104,7 @@ static const char *read_gif_header(const uint8_t *bytes, size_t length, struct h
     *header = (struct header){ .width = read_le16(bytes + 6), .height = read_le16(bytes + 8) };
     if (!read_palette(&reader, bytes[10], header)) return "its palette is cut off";
     if (!find_picture(&reader))
-        return reader.blocks < BLOCKS_MAX ? "it has no picture" : "it has more than 1048576 blocks";
+        return reader.blocks < BLOCKS_MAX ? "it has no picture" : "it has 1048576 blocks or more";
     if (length - reader.at < FRAME_HEAD) return "its first picture is cut off";
     const uint8_t *frame = bytes + reader.at;
     reader.at += FRAME_HEAD;
@@ -120,7 +120,7 @@ static const char *read_gif_header(const uint8_t *bytes, size_t length, struct h
     header->data = reader.at;
     header->data_bytes = skip_blocks(&reader);
     header->animated = find_picture(&reader);
-    return reader.blocks < BLOCKS_MAX ? NULL : "it has more than 1048576 blocks";
+    return reader.blocks < BLOCKS_MAX ? NULL : "it has 1048576 blocks or more";
 }
 
 /* ---- the probe */

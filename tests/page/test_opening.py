@@ -65,6 +65,21 @@ def test_what_is_not_read_is_refused_by_its_name(page, daemon, photo, tmp_path):
     assert len(refuses(page)) == 1
 
 
+@pytest.mark.parametrize("kind", ["GIF", "BMP"])
+def test_what_is_only_read_becomes_a_png(page, tmp_path, kind):
+    path = tmp_path / f"picture.{kind.lower()}"
+    path.write_bytes(in_type(kind))
+    page.choose_file(path)
+    page.opened()
+    assert page.text("#file") == f"{path.name} 60 × 50"
+    page.add_step("histeq")
+    page.shown("histeq")
+    check_canvas(page, run_pixels(tmp_path, path, "histeq"))
+    page.click("#save")
+    page.wait("document.documentElement.dataset.saving?.startsWith('png ')")
+    assert not refuses(page)
+
+
 @pytest.fixture
 def truncated(photo, tmp_path):
     path = tmp_path / "torn photo.jpg"
