@@ -7,10 +7,11 @@
  * Rows come bottom up, or top down where the height is negative. Colours are RGB, also of a gray
  * palette, as from a PNG; indices that the palette lacks are black. Alpha counts where a mask names
  * it and the pixels have masks (BI_BITFIELDS with a header of 56 bytes or more, or
- * BI_ALPHABITFIELDS); else the fourth byte means nothing, as in Pillow and Firefox. Runs that reach
- * beyond a row are cut, pixels that they skip have index 0. The stated sizes of file and pixels are
- * often wrong and count for nothing. Pillow differs: it rounds five bits down, drops empty rows
- * between runs, and has a gray for indices beyond the palette. */
+ * BI_ALPHABITFIELDS); else the fourth byte means nothing, as in Pillow. Runs beyond a row are cut,
+ * pixels that they skip have index 0. The stated sizes of file and pixels are often wrong and count
+ * for nothing. Pillow differs: it rounds five bits down, drops empty rows between runs, and has a
+ * gray for indices beyond the palette. Chrome differs: it takes an alpha mask without BI_BITFIELDS,
+ * too, and pixels that runs skip are black. */
 #include "pipeline/codecs/codecs.h"
 
 enum {
@@ -65,8 +66,8 @@ static bool is_kind(const struct header *header, uint32_t head) {
     const unsigned bits = header->bits;
     const bool deep = bits == 16 || bits == 24 || bits == 32;
     if (has_masks(header)) return deep && head != OS2_HEAD;
-    if (has_runs(header)) return bits == (header->compression == RLE8 ? 8 : 4) && !header->top_down;
-    return header->compression == RAW && (deep || bits == 1 || bits == 4 || bits == 8);
+    if (has_runs(header)) return bits == (header->compression == RLE8 ? 8 : 4);
+    return header->compression == RAW && (deep || bits == 1 || bits == 2 || bits == 4 || bits == 8);
 }
 
 /* Returns what is wrong, or NULL. INFO has the bytes of the masks. */

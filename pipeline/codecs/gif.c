@@ -31,7 +31,7 @@ struct header {
     unsigned colours; /* of the palette: 2 to 256 */
     int transparent;  /* an index; -1: none */
     bool interlaced;
-    unsigned literal_bits; /* 1 to 8 */
+    unsigned literal_bits; /* 2 to 8 */
     size_t data;           /* where the frame's blocks begin */
     uint64_t data_bytes;   /* in these blocks */
     bool animated;
@@ -114,8 +114,8 @@ static const char *read_gif_header(const uint8_t *bytes, size_t length, struct h
     if (!header->palette) return "it has no palette";
     if (reader.at == length) return "its first picture is cut off";
     header->literal_bits = bytes[reader.at++];
-    if (header->literal_bits < 1 || header->literal_bits > 8)
-        return "the first picture's codes begin with other than 1 to 8 bits";
+    if (header->literal_bits < 2 || header->literal_bits > 8)
+        return "the first picture's codes begin with other than 2 to 8 bits";
     header->transparent = reader.transparent;
     header->data = reader.at;
     header->data_bytes = skip_blocks(&reader);

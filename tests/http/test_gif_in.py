@@ -206,7 +206,7 @@ def test_limits_come_before_memory(start):
 @pytest.mark.parametrize("data,word", [
     (screen(65535, 65535, frame(0, 0, 65535, 65535, b"\0\1")), "pixels_max"), (screen(8000, 8000, frame(0, 0, 8000, 8000, b"\0\1")), "cut off"),
     (screen(8000, 8000, frame(0, 0, 1, 1, b"\0\1")), "cut off"), (screen(2, 2), "no picture"), (b"GIF89a" + bytes(100), "no picture"),
-    (screen(2, 2, frame(0, 0, 2, 2, b"\0\1", bits=12)), "1 to 8 bits"), (screen(2, 2, frame(0, 0, 0, 2, b"\0\1")), "side"),
+    (screen(2, 2, frame(0, 0, 2, 2, b"\0\1", bits=12)), "2 to 8 bits"), (screen(2, 2, frame(0, 0, 0, 2, b"\0\1")), "side"),
     (screen(2, 2, frame(0, 0, 2, 2, b"\0\1"), palette=b""), "no palette")])
 def test_broken(daemon, data, word):
     check_problem(daemon.post(PLAIN, data), 422, word)

@@ -480,7 +480,7 @@ TABLE = [
      "unit codecs/gif"),
     ("a cut palette is read", "codecs/gif.c", "if (reader->length - reader->at < 3 * (size_t)header->colours) return false;", "",
      "unit codecs/gif"),
-    ("blocks are walked without end", "codecs/gif.c", "reader->at < reader->length && reader->blocks < BLOCKS_MAX", "reader->at < reader->length",
+    ("more blocks than are walked pass", "codecs/gif.c", "return reader.blocks < BLOCKS_MAX ? NULL :", "return true ? NULL :",
      "unit codecs/gif"),
     ("a code may stand for 4096 indices more", "codecs/gif.c", "CODES - 1 - (1u << header->literal_bits)", "2 * CODES - 1 - (1u << header->literal_bits)",
      "unit codecs/gif"),
