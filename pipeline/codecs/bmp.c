@@ -170,7 +170,7 @@ static enum status bmp_probe(const uint8_t *bytes, size_t length, struct probe *
     probe->profile = header.profile_length > 0;
     probe->shape.channels = channels_of(&header);
     probe->shape.depth = 8;
-    probe->data_bytes = length - header.raster;
+    probe->data_bytes = has_runs(&header) ? length : length - header.raster;
     probe->data_bytes_least = least_bytes(&header);
     strcpy(probe->space, "rgb");
     return STATUS_OK;

@@ -308,6 +308,15 @@ static void test_bombs(void **state) {
         { { 0, 8001, 7000, 1, .palette = COLOURS, .used = 2, .data = "01" }, 1004 * 6999 + 1001 },
         { { 0, 8000, 8000, 8, 1, 4, .palette = COLOURS, .data = "0001" }, 64000000 / 32768 },
     };
+    /* A small picture may end at once: two bytes are sound. */
+    struct bytes ends =
+        make_bmp(&(struct recipe){ 0, 400, 400, 8, 1, 4, .palette = COLOURS, .data = "0001" });
+    struct probe small;
+    assert_int_equal(probe_image(ends.data, ends.length, &codec_limits_default.probe, &small, NULL),
+                     STATUS_OK);
+    assert_int_equal(probe_check_data(&small, false, NULL), STATUS_OK);
+    assert_int_equal(decode_bytes(&ends, NULL), STATUS_OK);
+    free(ends.data);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct bytes bytes = make_bmp(&cases[i].recipe);
         struct probe probe;
