@@ -82,6 +82,20 @@ void codec_damage(const struct decoding *decoding, const char *text) {
     if (!*warning) snprintf(warning, WARNING_MAX, "%s", text);
 }
 
+enum status codec_keep_profile(const struct decoding *decoding, size_t at, size_t length) {
+    if (!length) return STATUS_OK;
+    if (length > decoding->limits->profile_max) {
+        *decoding->notes |= NOTE_PROFILE_DROPPED;
+        return STATUS_OK;
+    }
+    decoding->metadata->profile = malloc(length);
+    if (!decoding->metadata->profile)
+        return fail(decoding->failure, STATUS_NO_MEMORY, "no memory for the colour profile");
+    memcpy(decoding->metadata->profile, decoding->bytes + at, length);
+    decoding->metadata->profile_length = length;
+    return STATUS_OK;
+}
+
 uint64_t codec_turned_bytes(const struct probe *probe) {
     return probe->orientation > 1 ? image_pixels(&probe->shape) * image_pixel_bytes(&probe->shape)
                                   : 0;
@@ -135,9 +149,9 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
 }
 
 enum format codec_result_format(const struct probe *input, const struct image *result) {
-    const bool deeper = result->depth > input->shape.depth;
-    return deeper && format_record(input->format)->depth < result->depth ? FORMAT_PNG
-                                                                         : input->format;
+    const struct format_record *format = format_record(input->format);
+    const bool deeper = result->depth > input->shape.depth && format->depth < result->depth;
+    return format->encode && !deeper ? input->format : FORMAT_PNG;
 }
 
 const char *codec_missing(enum format format) {

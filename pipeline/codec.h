@@ -72,8 +72,8 @@ void metadata_release(struct metadata *metadata);
  * (cancel, deadline), which may be NULL. The first damage to pixels is STATUS_CORRUPT, including
  * what libraries only warn of, so truncated data never becomes gray unnoticed; a warning of what no
  * pixel depends on is a note. With `accept_damage` and a
- * sound header it is NOTE_DAMAGED: a JPEG's pixels are what libjpeg makes of the bytes; a PNG, PNM
- * or WebP has the rows that are in the file, and 0 elsewhere. */
+ * sound header it is NOTE_DAMAGED: a JPEG's pixels are what libjpeg makes of the bytes; others
+ * have the rows that are in the file, and 0 elsewhere. */
 enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
                          const struct codec_limits *limits, struct progress *progress,
                          const struct image *into, struct metadata *metadata, uint32_t *notes,
@@ -111,8 +111,9 @@ enum status codec_encode_fitting(const struct image *image, const struct metadat
                                  uint8_t *bytes, size_t capacity, size_t *length,
                                  struct fitting *fitting, uint32_t *notes, struct failure *failure);
 
-/* The type of RESULT if the request names none: the input's, or PNG where steps made 16 bits of 8
- * and the input's type cannot hold them: such samples are numbers, not a picture to round. */
+/* The type of RESULT if the request names none: the input's, or PNG if that is only read, and where
+ * steps made 16 bits of 8 and the input's type cannot hold them: such samples are numbers, not a
+ * picture to round. */
 enum format codec_result_format(const struct probe *input, const struct image *result);
 
 /* NULL: results of FORMAT can be written on this machine. Else what is missing, as a sentence. The

@@ -8,23 +8,40 @@
 /* With less of its data a damaged picture is not worth the cost of a whole one. */
 enum { DAMAGED_PART = 16 };
 
-/* Formats that are not read but named in the refusal. Those that have a record come first. */
+/* Files that are not read but named in the refusal, with what makes of them a type that is. Formats
+ * that have a record come first, and of those here the first that fits. */
 static const struct {
-    const char *name;
+    const char *name, *converter;
     size_t at, length;
     const char *magic;
 } strangers[] = {
-    { "GIF", 0, 4, "GIF8" },
-    { "AVIF", 4, 8, "ftypavif" },
-    { "HEIC", 4, 7, "ftyphei" },
-    { "TIFF", 0, 4, "II*\0" },
-    { "TIFF", 0, 4, "MM\0*" },
-    { "BMP", 0, 2, "BM" },
-    { "JPEG XL", 0, 2, "\xff\x0a" },
-    { "PDF", 0, 4, "%PDF" },
-    { "SVG or XML", 0, 1, "<" },
-    { "JPEG 2000", 0, 8, "\0\0\0\x0cjP  " },
-    { "JPEG XL", 0, 8, "\0\0\0\x0cJXL " },
+#define MAGIC(at, text) at, sizeof(text) - 1, text
+    { "an SVG image", "resvg or rsvg-convert", MAGIC(0, "<svg") },
+    { "an XML document, perhaps an SVG image", "resvg or rsvg-convert", MAGIC(0, "<?xml") },
+    { "an XML document, perhaps an SVG image", "resvg or rsvg-convert", MAGIC(0, "\xef\xbb\xbf<") },
+    { "an HTML or XML document, perhaps an SVG image", "resvg or rsvg-convert", MAGIC(0, "<") },
+    { "a PDF document", "pdftoppm", MAGIC(0, "%PDF") },
+    { "a HEIC image", "heif-convert", MAGIC(4, "ftyphei") },
+    { "a HEIC image", "heif-convert", MAGIC(4, "ftyphev") },
+    { "a HEIC or AVIF image", "heif-convert", MAGIC(4, "ftypmif1") },
+    { "a HEIC or AVIF image", "heif-convert", MAGIC(4, "ftypmsf1") },
+    { "an AVIF image", "avifdec", MAGIC(4, "ftypavi") },
+    { "a Canon raw image", "darktable-cli", MAGIC(4, "ftypcrx ") },
+    { "an MP4 or MOV video", "ffmpeg -frames:v 1", MAGIC(4, "ftyp") },
+    { "an MP4 or MOV video", "ffmpeg -frames:v 1", MAGIC(4, "moov") },
+    { "an MP4 or MOV video", "ffmpeg -frames:v 1", MAGIC(4, "mdat") },
+    { "a TIFF image", "vips or ImageMagick", MAGIC(0, "II*\0") },
+    { "a TIFF image", "vips or ImageMagick", MAGIC(0, "MM\0*") },
+    { "a BigTIFF image", "vips or ImageMagick", MAGIC(0, "II+\0") },
+    { "a BigTIFF image", "vips or ImageMagick", MAGIC(0, "MM\0+") },
+    { "a JPEG XL image", "djxl", MAGIC(0, "\xff\x0a") },
+    { "a JPEG XL image", "djxl", MAGIC(0, "\0\0\0\x0cJXL ") },
+    { "a JPEG 2000 image", "opj_decompress", MAGIC(0, "\0\0\0\x0cjP  ") },
+    { "a JPEG 2000 image", "opj_decompress", MAGIC(0, "\xff\x4f\xff\x51") },
+    { "an ICO image", "icotool", MAGIC(0, "\0\0\1\0") },
+    { "a CUR image", "icotool", MAGIC(0, "\0\0\2\0") },
+    { "a PSD image", "ImageMagick", MAGIC(0, "8BPS") },
+#undef MAGIC
 };
 
 enum format probe_format(const uint8_t *bytes, size_t length) {
@@ -41,8 +58,9 @@ static enum status refuse_stranger(const uint8_t *bytes, size_t length, struct f
         if (codec_has_magic(bytes, length, strangers[i].at, strangers[i].magic,
                             strangers[i].length))
             return fail(failure, STATUS_NOT_AN_IMAGE,
-                        "this looks like %s, which is not supported; send %s", strangers[i].name,
-                        inputs);
+                        "this is %s, which Burin does not read: convert it with %s first, or send "
+                        "%s",
+                        strangers[i].name, strangers[i].converter, inputs);
     return fail(failure, STATUS_NOT_AN_IMAGE, "%s; send %s",
                 length ? "the data is not an image of a known format" : "the image has no bytes",
                 inputs);

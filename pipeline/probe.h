@@ -9,8 +9,9 @@
  * file with less is refused before memory is allocated. The least is exact for raw PNM, and a digit
  * a sample, with a blank unless it is a bit, for plain PNM; for PNG it follows from deflate's
  * greatest ratio; for JPEG it is two bits a block of the first scan, or one if progressive; for
- * WebP two bits a macroblock. There is no such bound for a JPEG with arithmetic coding, a lossless
- * WebP, or an animation with a small first frame on a large canvas.
+ * WebP two bits a macroblock; for GIF twelve bits for the longest string of a code. There is none
+ * for a JPEG with arithmetic coding, nor for a lossless WebP or a small first frame on a large
+ * canvas, which must have a byte for 32768 pixels.
  *
  * Used by:  the front, before a job is queued; codecs, which refuse a file that differs from it.
  * Owns:     nothing.

@@ -299,7 +299,7 @@ const struct format_record format_avif = {
     .title = "AVIF",
     .media_types = { "image/avif" },
     .endings = { "avif" },
-    .places = { [FORMATS_DESCRIBED] = 4, [FORMATS_OFFERED] = 4, [FORMATS_PREFERRED] = 5 },
+    .places = { [FORMATS_DESCRIBED] = 7, [FORMATS_OFFERED] = 4, [FORMATS_PREFERRED] = 5 },
     .abilities = FORMAT_QUALITY | FORMAT_LOSSLESS | FORMAT_EFFORT,
     .depth = 8,
     .slow = true,

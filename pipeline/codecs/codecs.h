@@ -42,6 +42,10 @@ enum status codec_stopped(enum status status, struct failure *failure);
 /* Notes damage that the caller accepts, with TEXT if it is the first. */
 void codec_damage(const struct decoding *decoding, const char *text);
 
+/* Copies LENGTH bytes at AT of the file, a profile, or notes that they are more than the limits
+ * allow. LENGTH may be 0. */
+enum status codec_keep_profile(const struct decoding *decoding, size_t at, size_t length);
+
 /* The failure of a codec whose file is larger than `capacity`. */
 enum status codec_overflow(const struct encoding *encoding);
 
@@ -59,6 +63,18 @@ static inline uint32_t read_be16(const uint8_t *bytes) {
 
 static inline uint32_t read_be32(const uint8_t *bytes) {
     return read_be16(bytes) << 16 | read_be16(bytes + 2);
+}
+
+static inline uint32_t read_le16(const uint8_t *bytes) {
+    return bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static inline uint32_t read_le24(const uint8_t *bytes) {
+    return read_le16(bytes) | (uint32_t)bytes[2] << 16;
+}
+
+static inline uint32_t read_le32(const uint8_t *bytes) {
+    return read_le24(bytes) | (uint32_t)bytes[3] << 24;
 }
 
 #endif

@@ -51,7 +51,7 @@ export function hideNotice() {
 const causes = [
     [/^(\w+) is \d+ x \d+ pixels, but/, 'The $1 has another size'],
     [/^(mask|rmask): /, 'The $1 cannot be read'],
-    [/^this looks like (\w+)/, 'Burin does not read $1'],
+    [/^this is an? ([\w ]+?)(?: image| document)?, .*Burin does not read/, 'Burin does not read $1'],
     [/an? (\w+) may have at most/, 'Too large for $1'],
     [/^(\w+): (?:width \d+ x height|\d+ x \d+;)/, '$1 makes too large a picture'],
     [/^(\w+): (\w+)(?: [+] \w+)? must be/, '$1 cannot take this $2'],

@@ -24,6 +24,8 @@ const magics = [
     ['png', starts(0x89, 0x50)],
     ['pnm', (head) => starts(0x50, 0x35)(head) || starts(0x50, 0x36)(head)],
     ['webp', letters('WEBP', 8)],
+    ['gif', letters('GIF8', 0)],
+    ['bmp', letters('BM', 0)],
 ];
 
 async function typeOf(blob) {

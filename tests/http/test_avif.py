@@ -216,4 +216,4 @@ def test_burin_run_without_the_library(tmp_path, without):
 
 
 def test_avif_is_not_read(daemon):
-    check_problem(daemon.post("/grayscale", b"\0\0\0\x20ftypavif" + bytes(100)), 415, "AVIF", "not supported")
+    check_problem(daemon.post("/grayscale", b"\0\0\0\x20ftypavif" + bytes(100)), 415, "AVIF", "does not read", "avifdec")

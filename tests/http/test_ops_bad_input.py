@@ -198,7 +198,7 @@ MASK = np.zeros((24, 32), np.uint8)
     (jpeg(smooth(24, 32)), 422, ["24 x 32", "32 x 24"]),
     (pnm(np.zeros((1, 1), np.uint8)), 422, ["1 x 1", "32 x 24"]),
     (b"no picture", 400, ["PNG"]),
-    (b"GIF89a" + bytes(50), 400, ["GIF"]),
+    (b"GIF89a" + bytes(50), 422, ["GIF"]),
     (b"", 400, ["empty"]),
     (png(MASK)[:60], 422, []),
     (pnm(MASK)[:-1], 422, []),

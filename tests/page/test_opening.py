@@ -28,7 +28,7 @@ def in_type(kind):
 
 HEIC = (24).to_bytes(4, "big") + b"ftypheic" + bytes(4) + b"mif1heic" + bytes(400)
 
-FOREIGN = [("GIF", lambda: in_type("GIF")), ("BMP", lambda: in_type("BMP")), ("TIFF", lambda: in_type("TIFF")), ("PDF", lambda: in_type("PDF")),
+FOREIGN = [("ICO", lambda: in_type("ICO")), ("TIFF", lambda: in_type("TIFF")), ("PDF", lambda: in_type("PDF")),
            ("HEIC", lambda: HEIC)]
 
 
@@ -63,6 +63,21 @@ def test_what_is_not_read_is_refused_by_its_name(page, daemon, photo, tmp_path):
     page.wait("document.querySelector('#notice strong')?.textContent === 'Not a picture'")
     assert page.text("#file") == ROCKET_IS_OPEN
     assert len(refuses(page)) == 1
+
+
+@pytest.mark.parametrize("kind", ["GIF", "BMP"])
+def test_what_is_only_read_becomes_a_png(page, tmp_path, kind):
+    path = tmp_path / f"picture.{kind.lower()}"
+    path.write_bytes(in_type(kind))
+    page.choose_file(path)
+    page.opened()
+    assert page.text("#file") == f"{path.name} 60 × 50"
+    page.add_step("histeq")
+    page.shown("histeq")
+    check_canvas(page, run_pixels(tmp_path, path, "histeq"))
+    page.click("#save")
+    page.wait("document.documentElement.dataset.saving?.startsWith('png ')")
+    assert not refuses(page)
 
 
 @pytest.fixture

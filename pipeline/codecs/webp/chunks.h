@@ -32,18 +32,6 @@ static inline void write_le24(uint8_t *bytes, uint32_t value) {
     for (int i = 0; i < 3; i++) bytes[i] = (uint8_t)(value >> (8 * i));
 }
 
-static inline uint32_t read_le16(const uint8_t *bytes) {
-    return bytes[0] | (uint32_t)bytes[1] << 8;
-}
-
-static inline uint32_t read_le24(const uint8_t *bytes) {
-    return read_le16(bytes) | (uint32_t)bytes[2] << 16;
-}
-
-static inline uint32_t read_le32(const uint8_t *bytes) {
-    return read_le24(bytes) | (uint32_t)bytes[3] << 24;
-}
-
 /* The head of a chunk of LENGTH bytes; RIFF is one too. */
 static inline void webp_write_chunk(uint8_t *bytes, const char *name, size_t length) {
     memcpy(bytes, name, 4);

@@ -158,22 +158,6 @@ static enum status decode_frame(struct reader *reader) {
     return status;
 }
 
-static enum status keep_profile(const struct reader *reader) {
-    const struct decoding *decoding = reader->decoding;
-    const size_t length = reader->header.profile_length;
-    if (!length) return STATUS_OK;
-    if (length > decoding->limits->profile_max) {
-        *decoding->notes |= NOTE_PROFILE_DROPPED;
-        return STATUS_OK;
-    }
-    decoding->metadata->profile = malloc(length);
-    if (!decoding->metadata->profile)
-        return fail(decoding->failure, STATUS_NO_MEMORY, "no memory for the WebP's profile");
-    memcpy(decoding->metadata->profile, decoding->bytes + reader->header.profile_at, length);
-    decoding->metadata->profile_length = length;
-    return STATUS_OK;
-}
-
 /* The pixels were laid out for the shape that the probe found: the header must have the same. */
 enum status webp_decode(const struct decoding *decoding) {
     const struct probe *probe = decoding->probe;
@@ -189,7 +173,9 @@ enum status webp_decode(const struct decoding *decoding) {
                       "the installed libwebp does not match the one Burin was built with");
     if (!status) status = take_webp_memory(&reader);
     if (!status) status = decode_frame(&reader);
-    if (!status) status = keep_profile(&reader);
+    if (!status)
+        status =
+            codec_keep_profile(decoding, reader.header.profile_at, reader.header.profile_length);
     oriented_rows_release(&reader.rows);
     return status;
 }

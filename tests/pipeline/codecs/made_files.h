@@ -323,6 +323,7 @@ static inline enum status try_decode(const struct bytes *bytes, const struct cod
     if (status != STATUS_OK) return status;
     *image =
         new_image(probe.shape.width, probe.shape.height, probe.shape.channels, probe.shape.depth);
+    memset(image->pixels, 0xa5, image_bytes(image)); /* of someone before */
     status = codec_decode(bytes->data, bytes->length, &probe, limits, NULL, image, metadata, notes,
                           failure);
     if (status != STATUS_OK) {
