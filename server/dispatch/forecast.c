@@ -204,8 +204,9 @@ void forecast_init(struct forecast *forecast, const struct worker_list *workers)
 
 void forecast_predict(const struct forecast *forecast, const struct job *job,
                       struct forecast_job *predicted) {
-    predicted->work = job->work;
-    predicted->abreast = job->abreast;
+    const bool apart = job->decoding == DECODING_APART;
+    predicted->work = apart ? job->decode_work : job->work;
+    predicted->abreast = job->abreast && !apart;
     predicted->handicap = 1;
     for (int i = 0; i < forecast->workers->count; i++) {
         const struct worker_handle *worker = &forecast->workers->all[i];
