@@ -21,7 +21,7 @@ static void test_strangers_are_named(void **state) {
         { "hello world, this is text", 25, "known format" },
         { "GIF89a......", 12, "GIF" },
         { "RIFF....WAVEfmt ", 16, "known format" },
-        { "....ftypavif", 12, "AVIF" },
+        { "....ftypheic", 12, "HEIC" },
         { "II*\0........", 12, "TIFF" },
         { "BM..........", 12, "BMP" },
         { "P8 1 1 255 1", 12, "known format" },
