@@ -218,6 +218,20 @@ def test_broken(daemon, tmp_path):
     assert daemon.works()
 
 
+def test_memory_is_limited(start, tmp_path):
+    """A pixel of 4:2:0 has 1.5 samples; a quarter more is taken beside them, and half a byte."""
+    tight = start("--codec-memory-bytes", "64KiB")
+    check_problem(tight.post(SAME, avif(tmp_path, smooth(200, 150), "-y", "420")), 422, str(200 * 150 * 19 // 8), "codec_memory_bytes")
+    assert tight.post(SAME, avif(tmp_path, COLOUR)).status == 200
+
+
+@pytest.mark.parametrize("options", [("-y", "420"), ("-y", "444", "-d", "12"), ("-y", "444", "--grid", "2x2"), ("-y", "400", "-d", "10")],
+                         ids=lambda options: " ".join(options))
+def test_what_the_header_promises_suffices(daemon, tmp_path, options):
+    data = avif(tmp_path, noise(2048, 2048, 4), "--min", "30", "--max", "40", *options)
+    assert daemon.post(f"{SAME}&type=png&compression=0", data).status == 200
+
+
 def test_other_brands(daemon, tmp_path):
     """An AVIF may name the container's brand first, and its own behind that."""
     data = avif(tmp_path, COLOUR, "--lossless")

@@ -14,6 +14,7 @@
 
 /* av1C: a marker, the profile and level, and a byte of bits. */
 enum { CONFIGURATION_BYTES = 3, HIGH_DEPTH = 1 << 6, TWELVE = 1 << 5, MONOCHROME = 1 << 4 };
+enum { HALVED_X = 1 << 3, HALVED_Y = 1 << 2 };
 
 bool is_avif(const uint8_t *bytes, size_t length) {
     return isobmff_has_brand(bytes, length, "avif") || isobmff_has_brand(bytes, length, "avis");
@@ -22,7 +23,7 @@ bool is_avif(const uint8_t *bytes, size_t length) {
 /* The probe keeps less than decoding needs. */
 struct header {
     struct isobmff_picture picture;
-    unsigned bits;
+    unsigned bits, quarters; /* a sample; samples of four pixels */
     bool gray;
 };
 
@@ -35,6 +36,8 @@ static const char *read_avif_header(const uint8_t *bytes, size_t length, struct 
     const uint8_t flags = bytes[picture->configuration.at + 2];
     header->bits = !(flags & HIGH_DEPTH) ? 8 : flags & TWELVE ? 12 : 10;
     header->gray = flags & MONOCHROME;
+    header->quarters = 4 + (picture->alpha ? 4 : 0);
+    if (!header->gray) header->quarters += flags & HALVED_Y ? 2 : flags & HALVED_X ? 4 : 8;
     if (picture->bits && picture->bits != header->bits)
         return "its pixi and its av1C differ in the bits of a sample";
     return NULL;
@@ -65,13 +68,15 @@ enum status avif_probe(const uint8_t *bytes, size_t length, struct probe *probe,
     return STATUS_OK;
 }
 
-/* Bytes a pixel, measured on noise of 4 MP with libavif 0.11 and dav1d 1.0 and rounded up: the
- * planes, and a copy of them where there are tiles. */
-enum { DECODED_8 = 16, DECODED_16 = 24 };
+/* Heap bytes that PIXELS take, of which four have BYTES, measured with libavif 0.11 and dav1d 1.0
+ * and rounded up. Tiles are copied. */
+static uint64_t memory_of(uint64_t pixels, unsigned bytes, bool tiled) {
+    return pixels * (5 * bytes + 8) / 16 * (tiled ? 2 : 1);
+}
 
 uint64_t avif_decode_memory(const struct probe *probe) {
-    return image_pixels(&probe->shape) * (probe->bits > 8 ? DECODED_16 : DECODED_8) +
-           codec_turned_bytes(probe);
+    const unsigned bytes = probe->bits > 8 ? 2 : 1;
+    return memory_of(image_pixels(&probe->shape), 4 * bytes * probe->components, true);
 }
 
 #ifdef BURIN_WITH_AVIF
@@ -198,6 +203,14 @@ enum status avif_decode(const struct decoding *decoding) {
         (header.bits > 8 ? 16 : 8) != probe->shape.depth ||
         header.picture.orientation != probe->orientation)
         return broken(decoding, "its header contradicts itself");
+    const uint64_t pixels = (uint64_t)header.picture.width * header.picture.height;
+    const uint64_t memory =
+        memory_of(pixels, header.quarters * (header.bits > 8 ? 2 : 1), header.picture.tiled);
+    if (memory > decoding->limits->memory_max)
+        return fail(decoding->failure, STATUS_TOO_LARGE,
+                    "this AVIF takes %llu bytes to decode and %zu are allowed "
+                    "(codec_memory_bytes); send a smaller one",
+                    (unsigned long long)memory, decoding->limits->memory_max);
     avifDecoder *decoder = avif.decoder_create();
     if (!decoder) return fail(decoding->failure, STATUS_NO_MEMORY, "no memory for the AVIF codec");
     const enum status status = read_avif(decoding, &header, decoder);

@@ -333,8 +333,9 @@ static bool read_primary(struct reader *reader, struct isobmff_picture *picture)
         take(&colr, 4);
         picture->profile = place_of(reader, &colr);
     }
-    return strcmp(type, "grid") == 0 ? read_tiles(reader, picture)
-                                     : read_coded(reader, reader->primary, picture);
+    picture->tiled = strcmp(type, "grid") == 0;
+    return picture->tiled ? read_tiles(reader, picture)
+                          : read_coded(reader, reader->primary, picture);
 }
 
 /* ---- the file */

@@ -33,6 +33,7 @@ struct isobmff_picture {
     uint8_t orientation;                /* EXIF 1..8, of irot and imir */
     uint8_t samples, bits;              /* pixi: a pixel, a sample; 0: not stated */
     bool alpha, premultiplied;          /* an auxiliary item has alpha */
+    bool tiled;                         /* a grid */
     bool animated;                      /* there is a track beside the item */
     struct isobmff_place profile;       /* ICC */
     struct isobmff_place configuration; /* av1C or hvcC of the first coded item */
