@@ -52,6 +52,7 @@ bool runs_go_on(uint64_t *held, struct job *job, struct first_run *first) {
     double *stages = job->timing.stage_ms;
     if (job->decoding != DECODING_APART || job->failure.status) {
         stages[STAGE_DECODE] += first->decode_ms;
+        if (job->cpu_ms > 0) job->cpu_ms += first->decode_ms; /* it was a core's, too */
         job->notes |= first->notes;
         runs_release(held, first);
         return false;

@@ -376,10 +376,10 @@ enum status supervisor_submit(struct supervisor *supervisor, int slot, struct fa
     const enum status status =
         supervisor->draining ? fail(failure, STATUS_BUSY, "the daemon is stopping; try another one")
                              : dispatcher_submit(supervisor->dispatcher, slot, failure);
-    pthread_mutex_unlock(&supervisor->lock);
     /* The cell may have to be started. */
-    if (slot_job(supervisor->options.slots, slot)->decoding == DECODING_APART)
-        wake_thread(supervisor);
+    const bool apart = slot_job(supervisor->options.slots, slot)->decoding == DECODING_APART;
+    pthread_mutex_unlock(&supervisor->lock);
+    if (apart) wake_thread(supervisor);
     return status;
 }
 

@@ -98,8 +98,7 @@ struct job {
     uint32_t value_count;           /* numbers that the plan's steps report for this image */
     uint32_t generation;            /* of the plan's users' operators, whose workers alone may
                                        run the job; 0: it has none */
-    struct cost_work work;          /* predicts the job's time */
-    struct cost_work decode_work;   /* that of a first run, which is not in `work` */
+    struct cost_work work;          /* predicts the job's time, without a first run */
     int64_t submitted_ns;
     int32_t io_thread;        /* the job returns through the completion pipe of this I/O thread */
     uint32_t run_number;      /* of this run of this slot; the completion has it too */

@@ -134,14 +134,10 @@ static bool is_abreast(const struct work *work, const struct job *job) {
 
 /* Adds the predicted time of all files, parts and results to JOB. */
 static void add_cost(const struct work *work, struct job *job) {
-    cost_work_add_file(&job->work, &job->probe, job->image_length);
-    if (job->decoding) {
-        struct probe pixels = job->probe; /* reading them is reading a raw file */
-        job->decode_work = job->work;
-        job->work.count = 0;
-        pixels.format = FORMAT_PNM;
-        cost_work_add_file(&job->work, &pixels, job_pixels_bytes(job));
-    }
+    struct probe probe = job->probe;
+    if (job->decoding) probe.format = FORMAT_PNM; /* pixels are as good as a raw file */
+    cost_work_add_file(&job->work, &probe,
+                       job->decoding ? job_pixels_bytes(job) : job->image_length);
     for (int i = 0; i < OP_AUX_MAX; i++)
         if (job->aux[i].length) {
             cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
