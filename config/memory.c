@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/memory.h"
 
-/* PROCESS_MIB: program, stacks, log and heap of an idle process: front, launcher and worker.
+/* PROCESS_MIB: program, stacks, log and heap of an idle process: front, launcher, worker, and two
+ * of the decoding cell.
  * SMALL_LANES: lanes per core that keep idle_bytes, AREAS times each. */
 enum {
     MIB = 1 << 20,
     PROCESS_MIB = 48,
-    PROCESSES = 3,
+    PROCESSES = 5,
     SMALL_LANES = 2,
     AREAS = 3,
     PIXEL_BYTES = 8
@@ -27,6 +28,8 @@ void memory_print(const struct config *config, int cores, FILE *out) {
           config->answer_bytes + config->pixels_max * PIXEL_BYTES },
         { "the CPU's worker", "cpu_memory_bytes", config->cpu_memory_bytes },
         { "its lanes", "lanes, idle_bytes", lanes * SMALL_LANES * AREAS * config->idle_bytes },
+        { "the decoding cell", "codec_memory_bytes, pixels_max, queue_bytes",
+          config->codec_memory_bytes + config->pixels_max * PIXEL_BYTES + config->queue_bytes },
         { "processes", "log_buffer_bytes",
           PROCESSES * ((long)PROCESS_MIB * MIB + config->log_buffer_bytes) },
     };

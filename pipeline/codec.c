@@ -53,6 +53,9 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
     const struct decoding decoding = { bytes, length, probe, limits, progress,
                                        into,  &read,  notes, failure };
     assert(format->decode);
+    if (limits->exposed && format->contained)
+        return fail(failure, STATUS_INTERNAL, "%s is decoded in a process of its own, not here",
+                    format->title);
     /* Rows that are missing in the file are black, not what the memory held before. */
     for (uint32_t y = 0; limits->accept_damage && y < into->height; y++)
         memset(image_row(into, y), 0, image_row_bytes(into));

@@ -31,6 +31,8 @@ struct codec_limits {
     size_t memory_max;        /* heap bytes of a decoder beside the pixels */
     size_t profile_max;       /* bytes of ICC profile carried along; a larger one is dropped */
     bool accept_damage;       /* decode what is readable and note it, in place of STATUS_CORRUPT */
+    bool exposed;             /* the process serves others too: formats that are `contained`
+                                 (format.h) are STATUS_INTERNAL */
 };
 
 /* Values that suit tests, tools and the daemon's defaults. */

@@ -92,6 +92,12 @@ struct format_record {
 
     enum status (*decode)(const struct decoding *decoding);
 
+    /* NULL: can be read. Else what is missing on this machine, as a sentence, as `missing`. */
+    const char *(*unreadable)(void);
+
+    /* `decode` runs a library with a bad record: only in a process that serves nothing else. */
+    bool contained;
+
     /* Metadata and notes alone, for a file that a device decodes. NULL: no device does. */
     enum status (*read_metadata)(const struct decoding *decoding);
 

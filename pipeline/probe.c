@@ -25,7 +25,6 @@ static const struct {
     { "a HEIC image", "heif-convert", MAGIC(4, "ftyphev") },
     { "a HEIC or AVIF image", "heif-convert", MAGIC(4, "ftypmif1") },
     { "a HEIC or AVIF image", "heif-convert", MAGIC(4, "ftypmsf1") },
-    { "an AVIF image", "avifdec", MAGIC(4, "ftypavi") },
     { "a Canon raw image", "darktable-cli", MAGIC(4, "ftypcrx ") },
     { "an MP4 or MOV video", "ffmpeg -frames:v 1", MAGIC(4, "ftyp") },
     { "an MP4 or MOV video", "ffmpeg -frames:v 1", MAGIC(4, "moov") },
@@ -100,9 +99,12 @@ enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_
     memset(probe, 0, sizeof *probe);
     const enum format format = probe_format(bytes, length);
     if (format == FORMAT_NONE) return refuse_stranger(bytes, length, failure);
+    const struct format_record *record = format_record(format);
+    const char *missing = record->unreadable ? record->unreadable() : NULL;
+    if (missing) return fail(failure, STATUS_NOT_AN_IMAGE, "%s", missing);
     probe->format = format;
     probe->orientation = 1;
-    enum status status = format_record(format)->probe(bytes, length, probe, failure);
+    enum status status = record->probe(bytes, length, probe, failure);
     if (status == STATUS_OK) status = check_limits(probe, limits, failure);
     if (status == STATUS_OK) orient_shape(probe);
     return status;

@@ -65,7 +65,8 @@ enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_
 enum status probe_check_data(const struct probe *probe, bool accept_damage,
                              struct failure *failure);
 
-/* The format of a file that begins with BYTES, of which the first 12 suffice; or FORMAT_NONE. */
+/* The format of a file that begins with BYTES, or FORMAT_NONE. The first 12 suffice, but for an
+ * AVIF that names another brand first. */
 enum format probe_format(const uint8_t *bytes, size_t length);
 
 #ifdef __cplusplus

@@ -12,8 +12,8 @@
  * copies within the picture that does not hold: their number grows with the square of the pixels,
  * and a megapixel of a checkerboard takes 18 s. So it does not look for them. Without memory its
  * version 0.11 ends the process, as a crash would: the job runs once more. */
+#include "pipeline/codecs/avif/codec.h"
 #include "pipeline/codecs/avif/library.h"
-#include "pipeline/codecs/codecs.h"
 
 enum {
     /* A pixel of noise takes little more than its samples, however it is coded. */
@@ -301,6 +301,13 @@ const struct format_record format_avif = {
     .endings = { "avif" },
     .places = { [FORMATS_DESCRIBED] = 7, [FORMATS_OFFERED] = 4, [FORMATS_PREFERRED] = 5 },
     .abilities = FORMAT_QUALITY | FORMAT_LOSSLESS | FORMAT_EFFORT,
+    .recognizes = is_avif,
+    .unreadable = avif_reading_missing,
+    .probe = avif_probe,
+    .decode = avif_decode,
+    .contained = true,
+    .decode_memory = avif_decode_memory,
+    .decode_costs = { { .cpu = { 1, 30, 8 } } },
     .depth = 8,
     .slow = true,
     .missing = avif_library_missing,

@@ -3,9 +3,9 @@
 
 #include <stddef.h>
 
-/* Distinguishes a device's two workers. */
+/* Distinguishes a device's workers. */
 static const char *role_label(const struct worker_facts *worker) {
-    return worker->operators ? ",role=\"operators\"" : "";
+    return worker->operators ? ",role=\"operators\"" : worker->decodes ? ",role=\"decoding\"" : "";
 }
 
 static void print_workers(const struct metrics_now *now, const struct sheet *sheet) {

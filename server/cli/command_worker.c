@@ -7,6 +7,7 @@
 #include "server/process/process.h"
 #include "server/sandbox/sandbox.h"
 #include "server/user_operators.h"
+#include "server/worker/decoding_cell.h"
 #include "server/worker/operators_worker.h"
 #include "server/worker/worker.h"
 
@@ -16,7 +17,7 @@
 #include <string.h>
 
 static int usage(void) {
-    fputs("usage: burin worker --device cpu|cuda:N [--operators|--sandbox]\n"
+    fputs("usage: burin worker --device cpu|cuda:N [--operators|--sandbox|--cell|--decode]\n"
           "       burin worker --count              print how many GPUs there are\n"
           "       burin worker --config FILE        load it for a daemon that is being reloaded\n"
           "       burin worker --check NAME CACHE BYTES on|off MS MEMORY\n"
@@ -59,7 +60,11 @@ int command_worker(int argc, char **argv) {
     if (argc == 8 && strcmp(argv[1], "--check") == 0) return user_operators_check(argv + 2);
     const bool operators = argc == 4 && strcmp(argv[3], "--operators") == 0;
     const bool sandbox = argc == 4 && strcmp(argv[3], "--sandbox") == 0;
-    if ((argc != 3 && !operators && !sandbox) || strcmp(argv[1], "--device") != 0) return usage();
+    const bool cell = argc == 4 && strcmp(argv[3], "--cell") == 0;
+    const bool decode = argc == 4 && strcmp(argv[3], "--decode") == 0;
+    if ((argc != 3 && !operators && !sandbox && !cell && !decode) ||
+        strcmp(argv[1], "--device") != 0)
+        return usage();
     const bool gpu = strcmp(argv[2], "cpu") != 0;
     if (operators || !gpu) process_keep_memory_private();
     /* CUDA reads the variable once. By default a kernel is loaded when it is first launched; the
@@ -76,8 +81,9 @@ int command_worker(int argc, char **argv) {
     struct slots *slots = slots_open(files, &failure);
     const struct config *config = slots ? slots_preamble(slots) : NULL;
     if (config) log_open(config->log_format, config->log_level);
-    if (slots && operators) {
-        const int ended = operators_worker_run(slots, PROCESS_CHANNEL_FD, argv[2]);
+    if (slots && (operators || cell || decode)) {
+        const int ended = decode ? decoding_cell_run(slots, PROCESS_CHANNEL_FD)
+                                 : operators_worker_run(slots, PROCESS_CHANNEL_FD, argv[2], cell);
         log_stop();
         slots_destroy(slots);
         return ended;

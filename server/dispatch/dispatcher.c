@@ -6,12 +6,13 @@
  *
  * `states` says for every slot where its job is. Each run of a slot has a number, which its
  * completion carries: a worker may die just after it reported a completion, which must not count
- * for the next run. A job that a dead worker had begun is a suspect: it runs again with nothing
- * beside it, on another worker if possible, and is given up when a second worker dies. */
+ * for the next run. A job whose image is decoded apart has two (runs.h). A job that a dead worker
+ * had begun is a suspect: it runs again alone, elsewhere if possible; two deaths end it. */
 #include "server/dispatch/dispatcher.h"
 
 #include "server/dispatch/forecast.h"
 #include "server/dispatch/queue.h"
+#include "server/dispatch/runs.h"
 #include "server/dispatch/sweep.h"
 #include "server/jobs/answer.h"
 #include "server/log/log.h"
@@ -33,6 +34,7 @@ struct job_state {
     int died_on;   /* the worker that died with the job, or NO_WORKER */
     int io_thread; /* the job returns on its completion pipe */
     struct forecast_job forecast;
+    struct first_run first;
     struct stillness lane;  /* of the thread that runs the job */
     struct sweep_mark sent; /* the job's last message; RETURNING: `ns` alone */
 };
@@ -46,6 +48,7 @@ struct dispatcher {
     int running;
     double service_ms; /* smoothed time of a job in a worker; 0 before the first */
     struct forecast forecast;
+    uint64_t pixels_held;                       /* runs.h */
     int64_t whole_walk_ns;                      /* when a walk last looked at all queued jobs */
     int64_t sweep_ns;                           /* when lost messages were last looked for */
     struct sweep_channel channels[WORKERS_MAX]; /* to the workers */
@@ -102,11 +105,12 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
 static bool has_room(const struct dispatcher *dispatcher, int number, const struct job *job,
                      enum job_duration duration) {
     const struct worker_handle *worker = &dispatcher->options.workers->all[number];
-    const struct backlog *backlog = &dispatcher->forecast.backlogs[number];
     const bool measured = dispatcher->forecast.costs[number].mean_ms > 0;
+    const uint64_t most = (uint64_t)dispatcher->options.config->queue_bytes;
     if (!worker_handle_has_room(worker, job)) return false;
-    if (job->deaths) return true;
-    return backlog_has_room(backlog, duration, measured);
+    if (!runs_have_room(dispatcher->pixels_held, most, job)) return false;
+    return job->deaths ||
+           backlog_has_room(&dispatcher->forecast.backlogs[number], duration, measured);
 }
 
 static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
@@ -117,9 +121,10 @@ static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
     job->predicted_ms = backlog->ms;
     job->duration = backlog->duration;
     job->own_batch = forecast_needs_own_batch(&dispatcher->forecast, &state->forecast, worker);
-    *shared_job_of(dispatcher, slot) = *job;
+    runs_share(job, shared_job_of(dispatcher, slot));
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
+    runs_hold(&dispatcher->pixels_held, job, &state->first);
     state->worker = worker;
     sweep_note_sent(&dispatcher->channels[worker], &state->sent, clock_coarse_ns());
     state->forecast.backlog = *backlog;
@@ -230,14 +235,19 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     state->worker = WAITING;
     state->died_on = NO_WORKER;
     state->io_thread = job->io_thread;
-    forecast_predict(&dispatcher->forecast, job, &state->forecast);
     job->submitted_ns = clock_ns();
-    /* The job counts for its client with the time on the worker that is fastest for it. */
-    const double least_ms = forecast_least_ms(&dispatcher->forecast, &state->forecast);
+    double least_ms = 0; /* of all runs, on the worker that is fastest for each */
+    enum status status = STATUS_OK;
+    int32_t runs[RUNS_MAX]; /* the last one first */
+    for (int i = 0, count = runs_list(job, runs); i < count && !status; i++) {
+        job->decoding = runs[i];
+        forecast_predict(&dispatcher->forecast, job, &state->forecast);
+        least_ms += forecast_least_ms(&dispatcher->forecast, &state->forecast);
+        status = worker_list_check(dispatcher->options.workers, job, config->no_worker_ms * ms_ns,
+                                   failure);
+    }
     const struct queue_job entry = { job->client, least_ms, job->submitted_ns, job->share };
     job->least_ms = least_ms;
-    enum status status =
-        worker_list_check(dispatcher->options.workers, job, config->no_worker_ms * ms_ns, failure);
     if (!status) status = forecast_check_length(config, least_ms, failure);
     if (!status && job->generation) status = check_operators(dispatcher, failure);
     if (!status && !queue_push(dispatcher->queue, slot, &entry))
@@ -247,11 +257,7 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     if (queue_has(dispatcher->queue, slot)) status = check_time(dispatcher, slot, failure);
     const int displaced = queue_displace(dispatcher->queue);
     if (displaced >= 0) {
-        fail(
-            &job_of(dispatcher, displaced)->failure, STATUS_BUSY,
-            "%d jobs are waiting, most of them yours, and this one made room for another client's; "
-            "try again later",
-            queue_length(dispatcher->queue));
+        runs_displace(job_of(dispatcher, displaced), queue_length(dispatcher->queue));
         send_back(dispatcher, displaced);
     }
     return status;
@@ -273,9 +279,17 @@ static bool take_answer(struct dispatcher *dispatcher, struct worker_handle *wor
     return false;
 }
 
+/* Queues the job in front: the client has been charged for both runs. */
+static void begin_second(struct dispatcher *dispatcher, int slot) {
+    struct job_state *state = &dispatcher->states[slot];
+    state->died_on = NO_WORKER;
+    forecast_predict(&dispatcher->forecast, job_of(dispatcher, slot), &state->forecast);
+    queue_push_front(dispatcher->queue, slot);
+}
+
 bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_number) {
     if (slot < 0 || slot >= dispatcher->slots) return false;
-    const struct job *job = job_of(dispatcher, slot);
+    struct job *job = job_of(dispatcher, slot);
     struct job_state *state = &dispatcher->states[slot];
     const int number = state->worker;
     if (job->run_number != run_number || number == WAITING) return false;
@@ -283,21 +297,23 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
         number == RETURNING ? NULL : &dispatcher->options.workers->all[number];
     if (worker && !take_answer(dispatcher, worker, slot)) return false;
     state->worker = WAITING;
-    if (!worker) return true;
+    if (!worker) return runs_release(&dispatcher->pixels_held, &state->first), true;
     sweep_note_received(&dispatcher->channels[number], &state->sent);
     dispatcher->running--;
     worker_handle_completed(worker, clock_ns());
     forecast_learn(&dispatcher->forecast, number, &state->forecast, job);
-    if (!worker->operators) { /* users' operators do not predict how long other jobs take */
+    if (!worker->operators && !worker->decodes) { /* these do not predict how long others take */
         const double ms =
             ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
         dispatcher->service_ms +=
             (ms - dispatcher->service_ms) / (dispatcher->service_ms > 0 ? SMOOTHING : 1);
     }
+    const bool again = runs_go_on(&dispatcher->pixels_held, job, &state->first);
+    if (again) begin_second(dispatcher, slot);
     dispatcher_assign(dispatcher);
     if (!dispatcher->running && !queue_length(dispatcher->queue))
         queue_forget_usage(dispatcher->queue);
-    return true;
+    return !again;
 }
 
 void dispatcher_cancel(struct dispatcher *dispatcher, int slot) {
@@ -386,21 +402,6 @@ bool dispatcher_hangs(struct dispatcher *dispatcher, struct worker_handle *worke
     return hangs;
 }
 
-/* True if a job whose worker died needs no further run; its failure then says why. */
-static bool is_over(struct job *job) {
-    const enum status late = progress_state(&job->progress);
-    if (late == STATUS_CANCELLED)
-        fail(&job->failure, late, "the client has disconnected");
-    else if (late == STATUS_DEADLINE)
-        fail(&job->failure, late, "not done within the time allowed");
-    else if (job->deaths >= 2)
-        fail(&job->failure, STATUS_INTERNAL,
-             "two workers died with this image; it will not be tried again");
-    else
-        return false;
-    return true;
-}
-
 static void recover(struct dispatcher *dispatcher, const struct worker_handle *worker, int slot) {
     struct job *job = job_of(dispatcher, slot);
     const struct job *shared = shared_job_of(dispatcher, slot);
@@ -417,7 +418,9 @@ static void recover(struct dispatcher *dispatcher, const struct worker_handle *w
     const bool finished = __atomic_load_n(&shared->finished_ns, __ATOMIC_ACQUIRE) &&
                           !worker->distrusted &&
                           answer_take(dispatcher->options.slots, slot, clock_ns());
-    if (finished || is_over(job))
+    if (finished && runs_go_on(&dispatcher->pixels_held, job, &state->first))
+        begin_second(dispatcher, slot);
+    else if (finished || runs_are_over(&dispatcher->pixels_held, job, &state->first))
         send_back(dispatcher, slot);
     else
         queue_push_front(dispatcher->queue, slot);

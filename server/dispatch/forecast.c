@@ -206,8 +206,11 @@ void forecast_init(struct forecast *forecast, const struct worker_list *workers)
 
 void forecast_predict(const struct forecast *forecast, const struct job *job,
                       struct forecast_job *predicted) {
+    const bool apart = job->decoding == DECODING_APART;
     predicted->work = job->work;
-    predicted->abreast = job->abreast;
+    if (apart) predicted->work.count = 0;
+    if (apart) cost_work_add_file(&predicted->work, &job->probe, job->image_length);
+    predicted->abreast = job->abreast && !apart;
     predicted->handicap = 1;
     for (int i = 0; i < forecast->workers->count; i++) {
         const struct worker_handle *worker = &forecast->workers->all[i];

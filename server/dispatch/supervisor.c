@@ -152,6 +152,15 @@ static void end_bank(struct supervisor *supervisor, int bank) {
     supervisor->banks[bank] = NULL;
 }
 
+/* Ends the process of a cell that had no job for long. */
+static void end_left_cell(struct supervisor *supervisor, struct worker_handle *worker,
+                          int64_t now) {
+    const int64_t idle_ns = supervisor->options.config->cell_idle_ms * ms_ns;
+    if (!worker_handle_is_left(worker, now, idle_ns)) return;
+    if (worker->channel >= 0) epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
+    worker_handle_end(worker, now);
+}
+
 bool supervisor_start_operators(struct supervisor *supervisor, struct generation *generation) {
     int bank = 0;
     if (!generation->ops.added_count) return true;
@@ -217,6 +226,7 @@ static void tick(struct supervisor *supervisor, int64_t due) {
         struct worker_handle *worker = &supervisor->workers.all[i];
         if (now - due > LATE_MS * ms_ns) worker_handle_reset_clocks(worker, now);
         check_worker(supervisor, worker, now);
+        end_left_cell(supervisor, worker, now);
     }
 }
 
@@ -278,6 +288,7 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
                                             .pipes = options->pipes,
                                             .workers = &supervisor->workers };
     if (options->config->operators_dir[0]) worker_list_add_operators(&supervisor->workers);
+    worker_list_add_cell(&supervisor->workers);
     if (options->generation && options->generation->ops.added_count)
         fill_bank(supervisor, 0, options->generation);
     supervisor->dispatcher = dispatcher_create(&how, failure);
@@ -365,7 +376,10 @@ enum status supervisor_submit(struct supervisor *supervisor, int slot, struct fa
     const enum status status =
         supervisor->draining ? fail(failure, STATUS_BUSY, "the daemon is stopping; try another one")
                              : dispatcher_submit(supervisor->dispatcher, slot, failure);
+    /* The cell may have to be started. */
+    const bool apart = slot_job(supervisor->options.slots, slot)->decoding == DECODING_APART;
     pthread_mutex_unlock(&supervisor->lock);
+    if (apart) wake_thread(supervisor);
     return status;
 }
 
@@ -425,7 +439,7 @@ int supervisor_clients(struct supervisor *supervisor) {
 
 static void set_standby(struct worker_facts *facts, int count) {
     for (int i = 0; i < count; i++)
-        for (int j = 0; facts[i].cpu && !facts[i].running && j < count; j++)
+        for (int j = 0; facts[i].cpu && !facts[i].decodes && !facts[i].running && j < count; j++)
             facts[i].standby |=
                 !facts[j].cpu && facts[j].healthy && facts[j].operators == facts[i].operators;
 }
@@ -438,6 +452,7 @@ int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[
         const struct worker_handle *worker = &supervisor->workers.all[i];
         if (worker->operators && (!worker->generation || !generation_in_force(worker->generation)))
             continue;
+        if (worker->decodes && !worker->wanted && !worker->pid) continue;
         worker_handle_describe(worker, clock_ns(), every_ns, &facts[count]);
         dispatcher_statistics(supervisor->dispatcher, i, &facts[count++].statistics);
     }

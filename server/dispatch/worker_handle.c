@@ -48,6 +48,25 @@ void worker_handle_init(struct worker_handle *worker, const char *device, bool o
              operators ? " for users' operators" : "");
 }
 
+void worker_handle_init_cell(struct worker_handle *worker) {
+    worker_handle_init(worker, "cpu", false);
+    snprintf(worker->label, sizeof worker->label, "%s for decoding", worker->device);
+    worker->decodes = true;
+    worker->wanted = false;
+}
+
+void worker_handle_want(struct worker_handle *worker) {
+    if (!worker->decodes || worker->wanted || worker->pid) return;
+    worker->wanted = true;
+    worker->ill_since_ns = 0;
+}
+
+bool worker_handle_is_left(const struct worker_handle *worker, int64_t now, int64_t idle_ns) {
+    if (!worker->decodes || !worker->pid) return false;
+    return !worker->wanted || (worker->ready && !worker->running && !worker->killed &&
+                               worker->channel >= 0 && now - worker->used_ns > idle_ns);
+}
+
 struct worker_process worker_handle_launch(const struct worker_handle *worker,
                                            struct slots_files slots, const int *pipes,
                                            int pipe_count) {
@@ -61,8 +80,10 @@ struct worker_process worker_handle_launch(const struct worker_handle *worker,
         .pipes = pipes,
         .pipe_count = pipe_count,
     };
-    const pid_t pid = process_start(worker->device,
-                                    worker->operators ? PROCESS_OPERATORS : PROCESS_WORKER, &files);
+    const enum process_role role = worker->operators ? PROCESS_OPERATORS
+                                   : worker->decodes ? PROCESS_CELL
+                                                     : PROCESS_WORKER;
+    const pid_t pid = process_start(worker->device, role, &files);
     close(ends[1]);
     if (pid > 0) return (struct worker_process){ pid, ends[0], NULL };
     close(ends[0]);
@@ -170,7 +191,7 @@ static void became_ready(struct worker_handle *worker, const struct message *mes
     worker->early_deaths = 0;
     worker->trouble[0] = 0;
     worker->self_test_sent_ns = worker->heartbeat_ns = worker->moved_ns = clock_ns();
-    worker->checked_ns = worker->moved_ns;
+    worker->checked_ns = worker->used_ns = worker->moved_ns;
     take_text(worker->name, sizeof worker->name, message);
     log_event(LOG_INFO, "worker_started", "worker %s ready: %s, %.0f ms after its start",
               worker->label, worker->name, ns_to_ms(clock_ns() - worker->started_ns));
@@ -333,6 +354,7 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
     *facts = (struct worker_facts){
         .cpu = worker->cpu,
         .operators = worker->operators,
+        .decodes = worker->decodes,
         .alive = worker->pid != 0,
         .healthy = worker_handle_healthy(worker),
         .running = worker->running,
@@ -349,6 +371,8 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
 bool worker_handle_serves(const struct worker_handle *worker, const struct job *job) {
     const char *device = job->device;
     const uint32_t generation = worker->generation ? worker->generation->number : 0;
+    if (worker->decodes || job->decoding == DECODING_APART)
+        return worker->decodes && job->decoding == DECODING_APART;
     if (worker->operators != (job->generation != 0) || generation != job->generation) return false;
     if (strcmp(device, "auto") == 0) return true;
     if (strcmp(device, "cuda") == 0) return !worker->cpu;
@@ -356,7 +380,7 @@ bool worker_handle_serves(const struct worker_handle *worker, const struct job *
 }
 
 bool worker_handle_is_apart(const struct worker_handle *worker) {
-    return worker->cpu && !worker->operators;
+    return worker->cpu && !worker->operators && !worker->decodes;
 }
 
 bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job) {
@@ -379,6 +403,7 @@ bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *
     if (!has_work(worker)) worker_handle_moved(worker, clock_ns());
     if (!worker_handle_send_again(worker, slot, job)) return false;
     worker->running++;
+    worker->used_ns = clock_ns();
     worker->alone = job->deaths > 0;
     return true;
 }
@@ -386,5 +411,6 @@ bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *
 void worker_handle_completed(struct worker_handle *worker, int64_t when) {
     worker->running--;
     worker->alone = false;
+    worker->used_ns = when;
     worker_handle_moved(worker, when);
 }

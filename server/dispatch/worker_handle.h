@@ -41,6 +41,7 @@ struct worker_handle {
     char label[WORKER_LABEL_MAX]; /* for the log: "cpu", "cpu for users' operators" */
     bool cpu;
     bool operators; /* runs the jobs with users' operators, and no others */
+    bool decodes;   /* has the decoding cell: runs the first runs of jobs, and nothing else */
     bool wanted;    /* the worker should have a process; false: that ends, and none is started */
     const struct generation *generation; /* of its users' operators; NULL: none */
     pid_t pid;                           /* 0: there is no process */
@@ -64,6 +65,7 @@ struct worker_handle {
     struct stillness stillness;            /* of that thread, while no heartbeat comes */
     int64_t checked_ns;                    /* the last worker_handle_check */
     int64_t moved_ns;                      /* when a lane last made progress, or first got work */
+    int64_t used_ns;                       /* when it last got or returned a job, or was ready */
     int64_t restart_ns;                    /* when to start the next process */
     int64_t ill_since_ns;                  /* 0: healthy at the last look */
     int restarts;
@@ -93,6 +95,7 @@ struct worker_facts {
     char trouble[WORKER_TROUBLE_MAX]; /* why it is not healthy; "" if it is */
     bool cpu;
     bool operators; /* for users' operators */
+    bool decodes;   /* for the first runs of jobs */
     bool alive;     /* there is a process */
     bool healthy;   /* alive, opened its device, passed its last self-test, not still */
     bool standby;   /* a CPU without a job, beside a healthy GPU with the same operators */
@@ -102,6 +105,12 @@ struct worker_facts {
 };
 
 void worker_handle_init(struct worker_handle *worker, const char *device, bool operators);
+
+/* Makes WORKER one for the decoding cell, which has no process until it is wanted. */
+void worker_handle_init_cell(struct worker_handle *worker);
+
+/* A job waits for WORKER: a cell without a process gets one. */
+void worker_handle_want(struct worker_handle *worker);
 
 /* ---- its process */
 
@@ -136,6 +145,9 @@ void worker_handle_close(struct worker_handle *worker);
 /* Ends a worker that is no longer wanted; called again and again until its process is reaped. The
  * process has children to end first, and is killed only after 3 s. */
 void worker_handle_end(struct worker_handle *worker, int64_t now);
+
+/* True if the process is that of a cell which had no job for IDLE_NS, or is ending since then. */
+bool worker_handle_is_left(const struct worker_handle *worker, int64_t now, int64_t idle_ns);
 
 /* True if the process, whose channel is closed, has ended and cannot write to its jobs any more.
  * Sets restart_ns of a wanted worker: now, or later and later if it never opens its device. */
@@ -185,8 +197,8 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
 
 /* ---- its jobs */
 
-/* True if JOB may run here: by the device it asks for (auto, cpu, cuda, cuda:N) and the generation
- * of its plan's users' operators. */
+/* True if JOB may run here: by who decodes its image, the device it asks for (auto, cpu, cuda,
+ * cuda:N) and the generation of its plan's users' operators. */
 bool worker_handle_serves(const struct worker_handle *worker, const struct job *job);
 
 /* A job with which a worker died needs the worker to itself. If lanes are apart, others are limited

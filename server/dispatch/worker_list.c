@@ -67,6 +67,7 @@ enum status worker_list_check(struct worker_list *list, const struct job *job, i
     for (int i = 0; i < list->count; i++) {
         if (!worker_handle_serves(&list->all[i], job)) continue;
         served = true;
+        worker_handle_want(&list->all[i]);
         hope |= !worker_handle_hopeless(&list->all[i], now, patience_ns);
     }
     if (!served)
@@ -74,6 +75,10 @@ enum status worker_list_check(struct worker_list *list, const struct job *job, i
                     "device \"%s\" is not served here; GET /readyz lists those that are",
                     job->device);
     if (hope) return STATUS_OK;
+    if (job->decoding == DECODING_APART)
+        return fail(failure, STATUS_BUSY,
+                    "the process that decodes %s is not healthy; try again later",
+                    format_record(job->probe.format)->title);
     return fail(failure, STATUS_BUSY, "no worker for %sdevice %s is healthy; try again later",
                 job->generation ? "users' operators on " : "", job->device);
 }
@@ -85,6 +90,10 @@ void worker_list_add_operators(struct worker_list *list) {
         worker_handle_init(worker, list->all[i % list->devices].device, true);
         worker->wanted = false;
     }
+}
+
+void worker_list_add_cell(struct worker_list *list) {
+    worker_handle_init_cell(&list->all[list->count++]);
 }
 
 struct worker_handle *worker_list_bank(struct worker_list *list, int bank) {

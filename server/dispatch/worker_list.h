@@ -7,6 +7,8 @@
  * With users' operators, each device has two further workers for them, behind all the others: the
  * bank of one generation and the bank of the next. One bank at least is idle most of the time.
  *
+ * The last worker of all has the decoding cell. It has a process only while jobs need one.
+ *
  * Used by:  http/front.c makes the list; supervisor.c, dispatcher.c and forecast.c.
  * Owns:     nothing: plain data; the processes are the supervisor's.
  * Fails:    worker_list_make: STATUS_BAD_PARAM if `devices` names a GPU that the machine does not
@@ -21,9 +23,9 @@
 #include "server/process/process.h"
 
 enum {
-    WORKER_DEVICES_MAX = 17, /* 16 GPUs and the CPU */
-    WORKER_BANKS = 2,        /* for users' operators */
-    WORKERS_MAX = (1 + WORKER_BANKS) * WORKER_DEVICES_MAX
+    WORKER_DEVICES_MAX = 17,                                  /* 16 GPUs and the CPU */
+    WORKER_BANKS = 2,                                         /* for users' operators */
+    WORKERS_MAX = (1 + WORKER_BANKS) * WORKER_DEVICES_MAX + 1 /* the decoding cell's */
 };
 
 struct worker_list {
@@ -39,11 +41,15 @@ enum status worker_list_make(struct worker_list *list, const char *text,
 /* Adds the banks for users' operators. None of their workers is wanted yet. */
 void worker_list_add_operators(struct worker_list *list);
 
+/* Adds the worker of the decoding cell, behind all others. */
+void worker_list_add_cell(struct worker_list *list);
+
 /* Returns the first of a bank's `devices` workers, which are in the devices' order. */
 struct worker_handle *worker_list_bank(struct worker_list *list, int bank);
 
 /* STATUS_BAD_PARAM: no worker serves the device that JOB asks for. STATUS_BUSY: no worker that JOB
- * may wait for is healthy or has been within PATIENCE_NS. Updates the workers' ill_since_ns. */
+ * may wait for is healthy or has been within PATIENCE_NS. Updates the workers' ill_since_ns, and
+ * wants the cell if JOB needs it. */
 enum status worker_list_check(struct worker_list *list, const struct job *job, int64_t patience_ns,
                               struct failure *failure);
 

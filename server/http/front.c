@@ -405,7 +405,7 @@ bool front_has_started(struct front *front) {
     struct worker_facts workers[WORKERS_MAX];
     const int count = supervisor_workers(front->service.supervisor, workers);
     for (int i = 0; i < count; i++)
-        if (workers[i].healthy && !workers[i].operators) return true;
+        if (workers[i].healthy && !workers[i].operators && !workers[i].decodes) return true;
     return false;
 }
 

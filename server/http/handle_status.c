@@ -19,23 +19,26 @@ enum status handle_livez(struct exchange *exchange, struct reply *reply, struct 
 }
 
 static json_t *worker_json(const struct worker_facts *worker) {
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "device", worker->device, "role",
-                  worker->operators ? "operators" : "built-in", "name", worker->name, "healthy",
-                  worker->healthy, "standby", worker->standby, "running", worker->running,
-                  "capacity", worker->capacity, "restarts", worker->restarts);
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "device", worker->device, "role",
+        worker->operators ? "operators"
+        : worker->decodes ? "decoding"
+                          : "built-in",
+        "name", worker->name, "healthy", worker->healthy, "standby", worker->standby, "running",
+        worker->running, "capacity", worker->capacity, "restarts", worker->restarts);
     if (worker->trouble[0]) json_object_set_new(json, "trouble", json_string(worker->trouble));
     return json;
 }
 
-/* Why the daemon is not ready for a request; NULL: it is. Workers for users' operators do not
- * count: an operator that crashes its worker should not keep a load balancer's other requests
- * away. */
+/* Why the daemon is not ready for a request; NULL: it is. Workers for users' operators, and the
+ * decoding cell's, do not count: an operator or an image that crashes its worker should not keep a
+ * load balancer's other requests away. */
 static const char *why_not_ready(const struct service *service, const struct worker_facts *workers,
                                  int worker_count, int waiting) {
     const long capacity = service->config->queue_jobs;
     bool healthy = false;
-    for (int i = 0; i < worker_count; i++) healthy |= workers[i].healthy && !workers[i].operators;
+    for (int i = 0; i < worker_count; i++)
+        healthy |= workers[i].healthy && !workers[i].operators && !workers[i].decodes;
     if (service_draining(service)) return "draining";
     if (!healthy) return "no healthy worker";
     if (waiting >= capacity * 9 / 10 && waiting != 0) return "queue full";

@@ -95,9 +95,17 @@ static bool check_values_place(const struct job *answer, const struct job *asked
             answer->values_offset + answer->values_length <= answer->outputs[0].offset);
 }
 
+/* The front knows where the pixels are, and how many. No profile is longer than its file. */
+static bool check_pixels(const struct job *answer, const struct job *asked, size_t span) {
+    return check_notes(answer->notes, asked) && answer->profile_length <= asked->image_length &&
+           lies_within(asked->pixels_offset, job_pixels_bytes(asked) + answer->profile_length,
+                       asked, span);
+}
+
 /* All results together must fit into the slot, which bounds what is copied. */
 static bool check(const struct job *answer, const struct job *asked, size_t span) {
     uint64_t bytes = 0;
+    if (asked->decoding == DECODING_APART) return check_pixels(answer, asked, span);
     bool right = check_notes(answer->notes, asked) && check_values_place(answer, asked, span);
     for (int o = 0; right && o < job_output_count(asked); o++) {
         const struct job_output *output = &answer->outputs[o];
@@ -141,11 +149,15 @@ static void apply(struct job *job, const struct job *answer) {
     memcpy(job->device_name, answer->device_name, sizeof job->device_name);
     job->failure = answer->failure;
     if (job->failure.status) return;
+    job->notes = answer->notes;
+    if (job->decoding == DECODING_APART) {
+        job->profile_length = answer->profile_length;
+        return;
+    }
     for (int o = 0; o < job_output_count(job); o++)
         apply_output(&job->outputs[o], &answer->outputs[o]);
     job->values_offset = answer->values_offset;
     job->values_length = answer->values_length;
-    job->notes = answer->notes;
     memcpy(job->warning, answer->warning, sizeof job->warning);
 }
 
@@ -163,7 +175,8 @@ static void apply_facts(struct job *job, const struct job *answer, int64_t now) 
 /* Longer values go into a body, unchecked as a result's bytes. */
 static bool take_short_values(const struct job *job, const struct job *answer, const uint8_t *bytes,
                               char *values) {
-    if (answer->failure.status || !job->value_count || answer->values_length > REPORT_VALUES_MAX)
+    if (answer->failure.status || job->decoding == DECODING_APART || !job->value_count ||
+        answer->values_length > REPORT_VALUES_MAX)
         return true;
     memcpy(values, bytes + answer->values_offset, answer->values_length);
     return values_json_check(values, answer->values_length, job->value_count);
@@ -189,6 +202,11 @@ bool answer_take(const struct slots *slots, int slot, int64_t now) {
  * numbers as were asked for; they are checked in the front's slot, out of the sandbox's reach. */
 static bool take_bytes(uint8_t *to, const uint8_t *from, const struct job *answer,
                        const struct job *asked) {
+    if (asked->decoding == DECODING_APART) {
+        memcpy(to + asked->pixels_offset, from + asked->pixels_offset,
+               job_pixels_bytes(asked) + answer->profile_length);
+        return true;
+    }
     for (int o = 0; o < job_output_count(asked); o++) {
         const struct job_output *output = &answer->outputs[o];
         memcpy(to + output->offset, from + output->offset, output->length);
@@ -210,6 +228,6 @@ bool answer_take_from_sandbox(const struct slots *front, int to, const struct sl
         return true;
     }
     fail(&job->failure, STATUS_INTERNAL,
-         "the process that runs users' operators returned an invalid answer");
+         "the process that did this in a sandbox returned an invalid answer");
     return false;
 }

@@ -44,6 +44,14 @@ enum codec_place {
     CODEC_PLACES
 };
 
+/* The process that decodes a job's image. Formats with dangerous decoders (format.h: `contained`)
+ * take two runs. */
+enum job_decoding {
+    DECODING_HERE,  /* the worker that runs the plan */
+    DECODING_APART, /* the first run: the decoding cell, which does nothing else */
+    DECODING_DONE,  /* the second run: pixels and profile are in the slot, at `pixels_offset` */
+};
+
 /* A further image of the upload, in the slot's bytes. */
 struct job_aux {
     uint64_t offset, length; /* length 0: none was sent */
@@ -81,6 +89,8 @@ struct job {
     uint64_t body_length;           /* bytes of the slot in use by the upload's images */
     uint64_t written_length;        /* bytes of the slot that the front wrote, if more */
     struct job_aux aux[OP_AUX_MAX]; /* for plan_aux_step's operator */
+    int32_t decoding;               /* enum job_decoding */
+    uint64_t pixels_offset;         /* behind the upload, for an image that is decoded apart */
     bool accept_damage;             /* decode what is left of a damaged image (codec.h) */
     int32_t json_only;              /* the client wants the report alone: nothing is encoded */
     bool checksums;                 /* results get a CRC-32 */
@@ -88,7 +98,7 @@ struct job {
     uint32_t value_count;           /* numbers that the plan's steps report for this image */
     uint32_t generation;            /* of the plan's users' operators, whose workers alone may
                                        run the job; 0: it has none */
-    struct cost_work work;          /* predicts the job's time */
+    struct cost_work work;          /* predicts the job's time, without a first run */
     int64_t submitted_ns;
     int32_t io_thread;        /* the job returns through the completion pipe of this I/O thread */
     uint32_t run_number;      /* of this run of this slot; the completion has it too */
@@ -107,6 +117,7 @@ struct job {
     int32_t lost_runs; /* runs that ended with their worker, which may have written anywhere in the
                           slot; by the front */
     struct failure failure;
+    uint64_t profile_length;               /* of a first run: the profile lies behind the pixels */
     uint64_t values_offset, values_length; /* written by values_json_write(); length 0: none */
     uint32_t batch; /* jobs that ran together, this one included; they share their times */
     uint32_t notes;
@@ -125,6 +136,11 @@ static inline bool job_is_alike(const struct job *a, const struct job *b) {
     const struct image *one = &a->probe.shape, *other = &b->probe.shape;
     return one->channels == other->channels && one->depth == other->depth &&
            plan_data_is_same(&a->plan, &b->plan);
+}
+
+/* Bytes of an image that was decoded apart: its rows, without padding, in the machine's order. */
+static inline uint64_t job_pixels_bytes(const struct job *job) {
+    return image_row_bytes(&job->probe.shape) * (uint64_t)job->probe.shape.height;
 }
 
 static inline enum format job_output_type(const struct job *job, const struct job_output *output) {

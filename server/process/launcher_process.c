@@ -173,7 +173,8 @@ static bool is_allowed(char *const *arguments, int count, const struct config *c
         return count == 4 && *config_file() && strcmp(arguments[3], config_file()) == 0;
     if (strcmp(arguments[2], "--device") == 0)
         return is_device(arguments[3]) &&
-               (count == 4 || (count == 5 && strcmp(arguments[4], "--operators") == 0));
+               (count == 4 || (count == 5 && (strcmp(arguments[4], "--operators") == 0 ||
+                                              strcmp(arguments[4], "--cell") == 0)));
     return count == 9 && strcmp(arguments[2], "--check") == 0 && is_check(arguments + 4, config);
 }
 

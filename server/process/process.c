@@ -53,9 +53,10 @@ static pid_t start(const struct program *program) {
 }
 
 pid_t process_start(const char *device, enum process_role role, const struct process_files *files) {
-    static char *const options[] = {
-        [PROCESS_OPERATORS] = "--operators", [PROCESS_SANDBOX] = "--sandbox"
-    };
+    static char *const options[] = { [PROCESS_OPERATORS] = "--operators",
+                                     [PROCESS_SANDBOX] = "--sandbox",
+                                     [PROCESS_CELL] = "--cell",
+                                     [PROCESS_DECODE] = "--decode" };
     char *const arguments[] = {
         "burin", "worker", "--device", (char *)device, options[role], NULL
     };

@@ -134,7 +134,10 @@ static bool is_abreast(const struct work *work, const struct job *job) {
 
 /* Adds the predicted time of all files, parts and results to JOB. */
 static void add_cost(const struct work *work, struct job *job) {
-    cost_work_add_file(&job->work, &job->probe, job->image_length);
+    struct probe probe = job->probe;
+    if (job->decoding) probe.format = FORMAT_PNM; /* pixels are as good as a raw file */
+    cost_work_add_file(&job->work, &probe,
+                       job->decoding ? job_pixels_bytes(job) : job->image_length);
     for (int i = 0; i < OP_AUX_MAX; i++)
         if (job->aux[i].length) {
             cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
@@ -189,6 +192,9 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
     if (!status)
         status = grant_check_type(&request->grant, format_name(out->probe.format), failure);
     if (!status) status = probe_check_data(&out->probe, false, failure);
+    if (!status && format_record(out->probe.format)->contained)
+        status = fail(failure, STATUS_NOT_AN_IMAGE, "%s is read as the main image alone; send PNG",
+                      format_record(out->probe.format)->title);
     fail_named(aux->name, status, failure);
     if (status == STATUS_NOT_AN_IMAGE) /* a 415 would mean the main image */
         status = failure->status = STATUS_BAD_PARAM;
@@ -283,6 +289,8 @@ static void fill_job(struct request *request, const struct work *work) {
     job->share = (int32_t)request->grant.share;
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
     job->accept_damage = settings->accept_damage;
+    if (format_record(job->probe.format)->contained) job->decoding = DECODING_APART;
+    job->pixels_offset = slot_paged(job->body_length);
     job->json_only = request->answer == ANSWER_JSON;
     job->checksums = request->answer == ANSWER_ZIP;
     job->progress.deadline_ns =

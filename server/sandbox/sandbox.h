@@ -4,7 +4,8 @@
  * With `sandbox` on, every process that reads clients' data gives up: new privileges and
  * capabilities; files that its work does not need (Landlock); and system calls that it does not
  * need (seccomp), among them all that start a program. A refused call fails with EPERM. Processes
- * that run users' operators on a CPU have a narrower filter (sandbox_calls_confine), on or off.
+ * that run users' operators on a CPU, or decoders of a bad record, have a narrower filter
+ * (sandbox_calls_confine), on or off.
  *
  *     process                  files                                      system calls
  *     front                    operators_dir, folders of keys_file and    a list of those that it
@@ -14,6 +15,9 @@
  *                              /sys, its caches, /tmp, /dev/shm           network, no program
  *     worker for operators     /proc                                      a list; signals to its
  *                                                                         sandbox
+ *     worker of the cell       /proc                                      the same
+ *     decoding cell            none                                       a list of its own, on or
+ *                                                                         off
  *     compilation of operators read and execute all; write only its       all but the same list,
  *                              cache and temporary folder, /dev/null      programs may start
  *

@@ -203,42 +203,28 @@ static const int starting[] = {
 #endif
 };
 
-/* A process that runs users' operators on a CPU: computing, and descriptors that are open. */
-static const int confined[] = {
-    SYS_read,
-    SYS_write,
-    SYS_writev,
-    SYS_sendto,
-    SYS_recvfrom,
-    SYS_ppoll,
-    SYS_futex,
-    SYS_clock_gettime,
-    SYS_clock_nanosleep,
-    SYS_nanosleep,
-    SYS_gettimeofday,
-    SYS_sched_yield,
-    SYS_sched_getaffinity,
-    SYS_munmap,
-    SYS_mremap,
-    SYS_madvise,
-    SYS_brk,
-    SYS_close,
-    SYS_gettid,
-    SYS_getpid,
-    SYS_rt_sigaction,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigreturn,
-    SYS_restart_syscall,
-    SYS_getrandom,
-    SYS_sigaltstack, /* this and the next: a thread that was started and has not run yet */
-    SYS_set_robust_list,
+/* A decoding cell: memory, and descriptors that are open. A thread that has not run yet sets its
+ * robust list and rseq. */
+static const int decoding[] = {
+    SYS_read,  SYS_write,           SYS_sendto,       SYS_recvfrom,        SYS_ppoll,
+    SYS_futex, SYS_clock_gettime,   SYS_munmap,       SYS_mremap,          SYS_madvise,
+    SYS_brk,   SYS_restart_syscall, SYS_rt_sigreturn, SYS_set_robust_list,
 #ifdef SYS_rseq
     SYS_rseq,
 #endif
-    SYS_exit,
-    SYS_exit_group,
+    SYS_exit,  SYS_exit_group,
 #ifdef SYS_poll
     SYS_poll,
+#endif
+};
+
+/* A process that runs users' operators on a CPU, beside that: computing. */
+static const int confined[] = {
+    SYS_writev,      SYS_clock_nanosleep,   SYS_nanosleep,      SYS_gettimeofday,
+    SYS_sched_yield, SYS_sched_getaffinity, SYS_close,          SYS_gettid,
+    SYS_getpid,      SYS_rt_sigaction,      SYS_rt_sigprocmask, SYS_getrandom,
+    SYS_sigaltstack, /* a thread that was started and has not run yet */
+#ifdef SYS_time
     SYS_time,
 #endif
 };
@@ -252,9 +238,11 @@ static const struct syscall_rule no_code[] = {
     { SYS_mmap, 2, SYSCALL_WITHOUT, 1, { PROT_EXEC } },
     { SYS_mprotect, 2, SYSCALL_WITHOUT, 1, { PROT_EXEC } },
 };
+static const struct syscall_rule own_limits[] = {
+    { SYS_prlimit64, 0, ONE_OF, 1, { 0 } }, /* of this process */
+};
 static const struct syscall_rule own_facts[] = {
     { SYS_prctl, 0, ONE_OF, 4, { PR_SET_NAME, PR_GET_NAME, PR_GET_DUMPABLE, PR_SET_VMA } },
-    { SYS_prlimit64, 0, ONE_OF, 1, { 0 } }, /* of this process */
     { SYS_ioctl, 1, ONE_OF, 5, { FIONREAD, SIOCOUTQ, SIOCOUTQNSD, FIONBIO, TCGETS } },
 };
 /* Without setting the receiver and the number of a descriptor's signals, which the kernel would
@@ -316,6 +304,7 @@ static void allow(struct lists *lists, enum sandbox_role role, pid_t child) {
     CALLS(messages);
     RULES(threads_alone);
     RULES(no_code);
+    RULES(own_limits);
     RULES(own_facts);
     RULES(own_files);
     add_signals(lists, SYS_tgkill, getpid()); /* abort */
@@ -351,7 +340,7 @@ int sandbox_calls_enter(enum sandbox_role role, pid_t child) {
     return syscall_filter_enter(&lists.filter);
 }
 
-/* ---- users' operators */
+/* ---- users' operators and decoders */
 
 enum { FILES_MAX = 64 };
 
@@ -379,24 +368,29 @@ static enum status set_limit(const struct limit *limit, struct failure *failure)
                        limit->name, strerror(errno));
 }
 
-enum status sandbox_calls_confine(bool gpu, struct failure *failure) {
+enum status sandbox_calls_confine(enum confined_work work, struct failure *failure) {
+    const bool gpu = work == CONFINED_GPU;
+    struct lists all = { .filter = { .calls = all.calls, .rules = all.rules } };
+    struct lists *lists = &all;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return fail(failure, STATUS_INTERNAL, "new privileges could not be refused: %s",
                     strerror(errno));
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
         if ((!gpu || limits[i].gpu) && set_limit(&limits[i], failure)) return failure->status;
     if (gpu) return STATUS_OK;
-    const struct syscall_filter filter = { .calls = confined,
-                                           .call_count = COUNT(confined),
-                                           .rules = no_code,
-                                           .rule_count = COUNT(no_code) };
-    const int error = syscall_filter_enter(&filter);
+    CALLS(decoding);
+    RULES(no_code);
+    if (work == CONFINED_CELL)
+        RULES(own_limits);
+    else
+        CALLS(confined);
+    const int error = syscall_filter_enter(&all.filter);
     if (!error) return STATUS_OK;
     if (error != ENOSYS)
         return fail(failure, STATUS_INTERNAL, "the system calls could not be filtered: %s",
                     strerror(error));
     log_event(LOG_ERROR, "sandbox_incomplete",
-              "this system has no filter of system calls: users' operators run without "
-              "one");
+              "this system has no filter of system calls: users' operators and decoders run "
+              "without one");
     return STATUS_OK;
 }

@@ -8,6 +8,7 @@
 #include "pipeline/cpu_memory.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- answering */
@@ -96,10 +97,30 @@ static enum status decode_aux(const struct batch *batch, const struct item *item
     return status;
 }
 
+/* Takes the pixels that the decoding cell has left in the slot. */
+static enum status take_pixels(struct item *item, const struct image *into) {
+    struct job *job = item->job;
+    struct metadata *metadata = &item->choice.metadata;
+    const size_t row = image_row_bytes(into);
+    const uint8_t *from = item->bytes + job->pixels_offset;
+    for (uint32_t y = 0; y < into->height; y++, from += row) {
+        if (batch_check_progress(job)) return job->failure.status;
+        memcpy(image_row(into, y), from, row);
+    }
+    if (!job->profile_length) return STATUS_OK;
+    metadata->profile = malloc(job->profile_length);
+    if (!metadata->profile)
+        return fail(&job->failure, STATUS_NO_MEMORY, "no memory for the image's profile");
+    memcpy(metadata->profile, from, job->profile_length);
+    metadata->profile_length = job->profile_length;
+    return STATUS_OK;
+}
+
 static enum status decode_image(const struct batch *batch, struct item *item,
                                 const struct image *into) {
     struct job *job = item->job;
     struct codec_limits limits = batch->executor->limits;
+    if (job->decoding == DECODING_DONE) return take_pixels(item, into);
     limits.accept_damage = job->accept_damage;
     return codec_decode(item->bytes + job->image_offset, job->image_length, &job->probe, &limits,
                         &job->progress, into, &item->choice.metadata, &job->notes, &job->failure);

@@ -100,7 +100,8 @@ static size_t larger(size_t a, size_t b) {
  * time. */
 static size_t codec_bytes(struct batch *batch, const struct job *job, bool known) {
     const size_t most = batch->executor->limits.memory_max;
-    size_t bytes = batch->run_items[batch->count].jpeg ? 0 : codec_memory_decode(&job->probe, most);
+    const bool pixels = batch->run_items[batch->count].jpeg || job->decoding == DECODING_DONE;
+    size_t bytes = pixels ? 0 : codec_memory_decode(&job->probe, most);
     for (int p = 0; p < OP_AUX_MAX; p++)
         if (job->aux[p].length)
             bytes = larger(bytes, image_bytes(&job->aux[p].probe.shape) +

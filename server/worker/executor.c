@@ -20,7 +20,7 @@ enum { WAITED_MS = 1000 };
 /* arena_bytes where the configuration has none: a part of the device's memory. */
 enum { ARENA_LEAST = 512 << 20, ARENA_PART = 64 };
 
-static struct codec_limits limits_of(const struct config *config) {
+struct codec_limits executor_limits(const struct config *config) {
     return (struct codec_limits){
         .probe = { .pixels_max = (uint64_t)config->pixels_max,
                    .side_max = (uint32_t)config->side_max },
@@ -28,13 +28,14 @@ static struct codec_limits limits_of(const struct config *config) {
         .scan_pixels_max = (uint64_t)config->scan_pixels_max,
         .memory_max = (size_t)config->codec_memory_bytes,
         .profile_max = (size_t)config->profile_bytes_max,
+        .exposed = true,
     };
 }
 
 struct executor executor_make(struct slots *slots, const struct config *config,
                               const struct device_driver *driver, int index) {
     struct executor executor = { .slots = slots,
-                                 .limits = limits_of(config),
+                                 .limits = executor_limits(config),
                                  .batch_bytes = (size_t)config->staging_bytes,
                                  .arena_bytes = (size_t)config->arena_bytes };
     struct device_info facts = { 0 };

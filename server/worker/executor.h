@@ -33,6 +33,9 @@ struct executor {
     void *context;
 };
 
+/* The limits of codecs, in a process that serves more than one job. */
+struct codec_limits executor_limits(const struct config *config);
+
 struct executor executor_make(struct slots *slots, const struct config *config,
                               const struct device_driver *driver, int index);
 

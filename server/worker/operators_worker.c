@@ -27,7 +27,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NONE = -1, LOOK_MS = 5, HOT_BYTES = 16 << 20, REAP_MS = 500, MESSAGES = 16 };
+enum {
+    NONE = -1,
+    LOOK_MS = 5,
+    HOT_BYTES = 16 << 20,
+    CELL_HOT_BYTES = 1 << 20,
+    REAP_MS = 500,
+    MESSAGES = 16
+};
 static const int64_t ms_ns = 1000000;
 
 struct operators_worker {
@@ -40,6 +47,7 @@ struct operators_worker {
     pid_t pid;                  /* the sandbox; 0: it has been reaped */
     int job;                    /* the front's slot whose job is running, or NONE */
     int64_t over_since_ns;      /* when the job was first seen late or cancelled; 0: it is not */
+    bool decodes;               /* the sandbox is a decoding cell */
     bool used;                  /* the sandbox has run a job before this one */
     bool spoilt;                /* the sandbox returned an invalid answer; it gets no further job */
     int64_t sent_ns;            /* when the job was last sent to the sandbox */
@@ -95,7 +103,8 @@ static void answer(struct operators_worker *worker) {
 
 static size_t hot_bytes(const struct operators_worker *worker) {
     const size_t span = slot_span(worker->slots);
-    return span < HOT_BYTES ? span : HOT_BYTES;
+    const size_t hot = worker->decodes ? CELL_HOT_BYTES : HOT_BYTES;
+    return span < hot ? span : hot;
 }
 
 /* Erases all that the job may have written, by zeros or by freeing pages, for the next job. */
@@ -103,7 +112,7 @@ static void empty_own_slot(struct operators_worker *worker) {
     struct job *job = slot_job(worker->own, worker->own_slot);
     const struct job *asked = slot_job(worker->slots, worker->job);
     const size_t hot = hot_bytes(worker);
-    const uint64_t end = asked->failure.status ? hot : job_bytes_end(asked);
+    const uint64_t end = asked->failure.status || worker->decodes ? hot : job_bytes_end(asked);
     memset(slot_bytes(worker->own, worker->own_slot), 0, end < hot ? end : hot);
     job->deaths = 1; /* makes slot_give free all pages beyond the hot bytes */
     slot_give(worker->own, worker->own_slot);
@@ -150,11 +159,13 @@ static void find_lost(struct operators_worker *worker, int64_t now) {
     }
 }
 
-/* Copies the job's progress and cancellation. False: it has exceeded its time and the grace. */
+/* Copies the job's progress and cancellation. False: it has exceeded its time and the grace. A
+ * decoder reports no progress and does not stop: it is presumed to work, and gets no grace. */
 static bool watch(struct operators_worker *worker) {
     struct progress *front = &slot_job(worker->slots, worker->job)->progress;
     struct progress *own = &slot_shared_job(worker->own, worker->own_slot)->progress;
-    const int64_t now = clock_ns(), seen = __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED);
+    const int64_t now = clock_ns();
+    const int64_t seen = worker->decodes ? now : __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&own->cancelled, __atomic_load_n(&front->cancelled, __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
     __atomic_store_n(&front->step, __atomic_load_n(&own->step, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
@@ -164,7 +175,7 @@ static bool watch(struct operators_worker *worker) {
     if (seen <= now) __atomic_store_n(&front->seen_ns, seen, __ATOMIC_RELAXED);
     if (!progress_state(front)) return true;
     if (!worker->over_since_ns) worker->over_since_ns = now;
-    return now - worker->over_since_ns <= OPERATORS_GRACE_MS * ms_ns;
+    return !worker->decodes && now - worker->over_since_ns <= OPERATORS_GRACE_MS * ms_ns;
 }
 
 static void give_up_job(struct operators_worker *worker) {
@@ -174,6 +185,7 @@ static void give_up_job(struct operators_worker *worker) {
                  "worker: job %.63s did not stop in time: its process is killed", job->request_id);
     fail(&job->failure, state,
          state == STATUS_CANCELLED ? "the client has disconnected"
+         : worker->decodes         ? "not decoded within the time allowed; send a smaller image"
                                    : "not done within the time allowed: the operator did not stop");
     kill(worker->pid, SIGKILL);
     answer(worker);
@@ -190,16 +202,29 @@ static int reap(struct operators_worker *worker) {
     return code;
 }
 
-/* Answers a job that crashed a fresh sandbox: the job itself is the cause, and does not run again.
- */
+static const char *work_of(const struct operators_worker *worker) {
+    return worker->decodes ? "the decoding cell" : "users' operators";
+}
+
+/* Whether a job whose sandbox died may run once more: an earlier job may be the cause, or for a
+ * decoder the machine, which kills what takes its memory. */
+static bool may_run_again(const struct operators_worker *worker, const struct job *job) {
+    return worker->decodes ? job->deaths == 0 : worker->used;
+}
+
+/* Answers a job that is itself the cause, and does not run again. */
 static void sandbox_ended(struct operators_worker *worker) {
     const int code = reap(worker);
     if (code < 0)
-        log_event(LOG_ERROR, "operators_process_died",
-                  "worker: the process of users' operators died: %s", strsignal(-code));
-    if (worker->job == NONE || worker->used) return;
+        log_event(LOG_ERROR, "operators_process_died", "worker: the process of %s died: %s",
+                  work_of(worker), strsignal(-code));
+    if (worker->job == NONE) return;
     struct job *job = slot_job(worker->slots, worker->job);
-    if (code < 0)
+    if (may_run_again(worker, job)) return;
+    if (worker->decodes)
+        fail(&job->failure, STATUS_CORRUPT,
+             "the image is broken: its decoder crashed; send an intact file");
+    else if (code < 0)
         fail(&job->failure, STATUS_INTERNAL, "the operator crashed: %s", strsignal(-code));
     else if (code == WORKER_FAILED)
         fail(&job->failure, STATUS_INTERNAL, "the operator crashed: its device failed");
@@ -296,7 +321,7 @@ static int serve(struct operators_worker *worker) {
         beat(worker, now);
         if (is_still(worker, now)) {
             log_event(LOG_ERROR, "operators_process_still",
-                      "worker: the process of users' operators stands still: killed");
+                      "worker: the process of %s stands still: killed", work_of(worker));
             return WORKER_FAILED;
         }
         struct pollfd ready[] = { { .fd = worker->channel, .events = POLLIN },
@@ -322,16 +347,18 @@ static int serve(struct operators_worker *worker) {
 
 /* ---- life */
 
-/* The configuration followed by the operators' texts; heap, NULL without memory or texts. */
+/* The configuration followed by the operators' texts, if there are to be some; heap, NULL without
+ * memory or texts. */
 static char *make_preamble(const struct operators_worker *worker, size_t *bytes) {
     const size_t head = slots_preamble_bytes(worker->slots);
-    struct stat facts;
-    if (fstat(PROCESS_OPERATORS_FD, &facts) != 0) return NULL;
+    struct stat facts = { .st_size = 0 };
+    if (!worker->decodes && fstat(PROCESS_OPERATORS_FD, &facts) != 0) return NULL;
     *bytes = head + (size_t)facts.st_size;
     char *preamble = malloc(*bytes + 1);
     if (!preamble) return NULL;
     memcpy(preamble, slots_preamble(worker->slots), head);
-    if (pread(PROCESS_OPERATORS_FD, preamble + head, *bytes - head, 0) == (ssize_t)facts.st_size)
+    if (worker->decodes ||
+        pread(PROCESS_OPERATORS_FD, preamble + head, *bytes - head, 0) == (ssize_t)facts.st_size)
         return preamble;
     free(preamble);
     return NULL;
@@ -371,17 +398,18 @@ static enum status open_sandbox(struct operators_worker *worker, const char *dev
                                          .operators = -1,
                                          .pipes = &pipe[1],
                                          .pipe_count = 1 };
-    worker->pid = process_start(device, PROCESS_SANDBOX, &files);
+    worker->pid = process_start(device, worker->decodes ? PROCESS_DECODE : PROCESS_SANDBOX, &files);
     close(ends[1]);
     close(pipe[1]);
     return worker->pid > 0 ? STATUS_OK
                            : fail(failure, STATUS_INTERNAL, "the system starts no process");
 }
 
-int operators_worker_run(struct slots *slots, int channel, const char *device) {
+int operators_worker_run(struct slots *slots, int channel, const char *device, bool decodes) {
     const struct config *config = slots_preamble(slots);
     struct operators_worker worker = { .slots = slots,
                                        .channel = channel,
+                                       .decodes = decodes,
                                        .job = NONE,
                                        .sandbox = -1,
                                        .completions = -1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* operators_worker.h - the worker for users' operators: it passes each job on to a sandbox, and
- * runs none itself.
+/* operators_worker.h - the worker for users' operators or for decoding: it passes each job on to a
+ * sandbox, and runs none itself.
  *
  * To the front it is a worker like any other. It maps all slots, so it must not run users' code;
  * the sandbox, a separate process, does. The sandbox maps only one slot of its own: this worker
@@ -12,6 +12,10 @@
  * its deadline, or after its client has gone, is answered, and the sandbox killed. A sandbox that
  * makes no progress (stillness.h) is killed, and its job runs once more. In each case this worker
  * ends, and the front starts a new one.
+ *
+ * A decoding cell is such a sandbox (decoding_cell.h). It cannot be stopped otherwise, so it is
+ * killed at the deadline, or when the client has gone. An image with which it
+ * dies runs once more, and is then answered as damaged.
  *
  * Used by:  command_worker.c.
  * Owns:     the sandbox's process, channel and slot; SLOTS and the channel are the caller's.
@@ -26,6 +30,6 @@
 
 enum { OPERATORS_GRACE_MS = 500 };
 
-int operators_worker_run(struct slots *slots, int channel, const char *device);
+int operators_worker_run(struct slots *slots, int channel, const char *device, bool decodes);
 
 #endif

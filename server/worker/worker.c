@@ -357,7 +357,9 @@ static void run_lanes(struct worker *worker) {
         fail(&failure, STATUS_NO_MEMORY, "no thread for the heartbeat");
         give_up(&failure);
     }
-    if (worker->sandbox && sandbox_calls_confine(worker->gpu, &failure)) give_up(&failure);
+    if (worker->sandbox &&
+        sandbox_calls_confine(worker->gpu ? CONFINED_GPU : CONFINED_CPU, &failure))
+        give_up(&failure);
     if (worker->gpu || !worker->sandbox)
         sandbox_filter(worker->gpu ? SANDBOX_GPU : SANDBOX_CPU, worker->config, 0);
     if (worker->sandbox && worker->gpu)

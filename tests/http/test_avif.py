@@ -213,7 +213,3 @@ def test_burin_run_without_the_library(tmp_path, without):
     assert ended.returncode == 2 and "AVIF" in ended.stderr and "install" in ended.stderr
     subprocess.run([*run, str(tmp_path / "out.pgm")], env={**os.environ, **without}, check=True, timeout=60)
     assert np.array_equal(from_pnm((tmp_path / "out.pgm").read_bytes()), GRAY)
-
-
-def test_avif_is_not_read(daemon):
-    check_problem(daemon.post("/grayscale", b"\0\0\0\x20ftypavif" + bytes(100)), 415, "AVIF", "does not read", "avifdec")

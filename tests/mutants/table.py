@@ -223,7 +223,7 @@ TABLE = [
     ("a job that had not begun on its dead worker is suspected", "dispatch/dispatcher.c",
      "if (__atomic_load_n(&shared->started, __ATOMIC_ACQUIRE)) {",
      "if (__atomic_load_n(&shared->started, __ATOMIC_ACQUIRE) >= 0) {", "unit dispatch/dispatcher"),
-    ("a job may end three workers", "dispatch/dispatcher.c",
+    ("a job may end three workers", "dispatch/runs.c",
      "job->deaths >= 2", "job->deaths >= 3", "unit dispatch/dispatcher"),
     ("a worker that hangs in a job is never replaced", "dispatch/dispatcher.c",
      "now - deadline > grace_ns", "now - deadline < -grace_ns", "unit dispatch/dispatcher"),

@@ -5,13 +5,15 @@
  * The front and each worker open it (codec_open_libraries) before their sandbox allows no more
  * files; that takes 3 ms and 600 KB. A build without the header of libavif has no AVIF.
  *
- * Used by:  pipeline/codecs/avif.c.
+ * Used by:  avif.c and avif/reader.c.
  * Owns:     the library, as long as the process.
- * Fails:    avif_library_missing() returns a sentence.
+ * Fails:    avif_library_missing() and avif_reading_missing() return a sentence.
  * Threads:  any.
  */
 #ifndef BURIN_AVIF_LIBRARY_H
 #define BURIN_AVIF_LIBRARY_H
+
+#include <stdbool.h>
 
 #if __has_include(<avif/avif.h>)
 
@@ -29,12 +31,24 @@ struct avif_library {
     __typeof__(avifEncoderDestroy) *encoder_destroy;
     __typeof__(avifRWDataFree) *data_free;
     __typeof__(avifResultToString) *result_text;
+    __typeof__(avifDecoderCreate) *decoder_create;
+    __typeof__(avifDecoderDestroy) *decoder_destroy;
+    __typeof__(avifDecoderSetSource) *set_source;
+    __typeof__(avifDecoderSetIOMemory) *set_memory;
+    __typeof__(avifDecoderParse) *parse;
+    __typeof__(avifDecoderNextImage) *next_image;
 };
-extern struct avif_library avif; /* once avif_library_missing() is NULL */
+extern struct avif_library avif; /* once one of the functions below returns NULL */
 
 #endif
 
-/* NULL: it is here. Else why AVIF cannot be written, and what to do. */
+/* NULL: AVIF can be written. Else why not, and what to do. */
 const char *avif_library_missing(void);
+
+/* The same for reading AVIF. */
+const char *avif_reading_missing(void);
+
+/* False: libavif was built without dav1d, and reads by another decoder. */
+bool avif_reads_by_dav1d(void);
 
 #endif

@@ -113,6 +113,52 @@ static void one_of_numbers_alone(void **state) {
     end(&scene);
 }
 
+/* ---- pixels of a decoding cell */
+
+enum { PIXELS = 40 * 30 * 3, PIXELS_AT = RESULT, PROFILE = 200 };
+
+static struct scene begin_pixels(void) {
+    struct scene scene = begin();
+    scene.job->decoding = DECODING_APART;
+    scene.job->pixels_offset = PIXELS_AT;
+    *scene.answer = *scene.job;
+    scene.answer->profile_length = PROFILE;
+    scene.answer->notes = NOTE_FIRST_FRAME;
+    scene.answer->outputs[0].offset = 5; /* no output is looked at */
+    memset(slot_bytes(scene.own, scene.from) + PIXELS_AT, 9, PIXELS + PROFILE + 1);
+    return scene;
+}
+
+static void right_pixels(void **state) {
+    (void)state;
+    struct scene scene = begin_pixels();
+    assert_int_equal(take(&scene), STATUS_OK);
+    const uint8_t *bytes = slot_bytes(scene.front, scene.to);
+    for (int i = 0; i < PIXELS + PROFILE; i++) assert_int_equal(bytes[PIXELS_AT + i], 9);
+    assert_int_equal(bytes[PIXELS_AT + PIXELS + PROFILE], 0);
+    assert_int_equal(bytes[PIXELS_AT - 1], 0);
+    assert_int_equal(scene.job->profile_length, PROFILE);
+    assert_int_equal(scene.job->notes, NOTE_FIRST_FRAME);
+    assert_int_equal(scene.job->outputs[0].offset, 0);
+    end(&scene);
+}
+
+static void wrong_pixels(void **state) {
+    (void)state;
+    struct scene scene = begin_pixels();
+    scene.answer->profile_length = BODY + 1; /* longer than the file that has it */
+    assert_int_equal(take(&scene), STATUS_INTERNAL);
+    end(&scene);
+    scene = begin_pixels();
+    scene.answer->notes = NOTE_DAMAGED; /* which was not accepted */
+    assert_int_equal(take(&scene), STATUS_INTERNAL);
+    end(&scene);
+    scene = begin_pixels();
+    scene.job->pixels_offset = SPAN - PIXELS; /* no room for the profile */
+    assert_int_equal(take(&scene), STATUS_INTERNAL);
+    end(&scene);
+}
+
 /* ---- invalid answers */
 
 static void result_beyond(struct scene *s) {
@@ -172,8 +218,8 @@ static void invalid_fields_refuse(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_right_one),
-        cmocka_unit_test(one_of_numbers_alone),
+        cmocka_unit_test(a_right_one),           cmocka_unit_test(one_of_numbers_alone),
+        cmocka_unit_test(right_pixels),          cmocka_unit_test(wrong_pixels),
         cmocka_unit_test(invalid_fields_refuse),
     };
     return cmocka_run_group_tests_name("answer_sandbox", tests, NULL, NULL);

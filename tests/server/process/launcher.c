@@ -181,6 +181,7 @@ static void workers(void **state) {
     char said[100];
     check_started(ARGUMENTS("burin", "worker", "--device", "cpu"), said, sizeof said);
     assert_string_equal(said, "0123-5---- 1 0");
+    check_started(ARGUMENTS("burin", "worker", "--device", "cpu", "--cell"), said, sizeof said);
     check_started(ARGUMENTS("burin", "worker", "--device", "cuda:12", "--operators"), said,
                   sizeof said);
     check_started(ARGUMENTS("burin", "worker", "--count"), said, sizeof said);
@@ -197,6 +198,7 @@ static void nothing_else(void **state) {
     check_refused(ARGUMENTS("burin", "worker", "--count", "more"));
     check_refused(ARGUMENTS("burin", "worker", "--device", "cpu", "--sandbox"));
     check_refused(ARGUMENTS("burin", "worker", "--device", "cpu", "--operators", "more"));
+    check_refused(ARGUMENTS("burin", "worker", "--device", "cpu", "--decode"));
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         check_refused(ARGUMENTS("burin", "worker", "--device", devices[i]));
     check_refused(CHECK("/other", "1000", "on", "2000", "3000"));

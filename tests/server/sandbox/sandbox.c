@@ -6,6 +6,7 @@
  * covers: server/sandbox/syscall_filter.c */
 #include "server/sandbox/sandbox.h"
 
+#include "server/sandbox/sandbox_calls.h"
 #include "server/sandbox/syscall_filter.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -272,6 +274,39 @@ static void workers_on_a_cpu(void **state) {
                      asked(WORKS | ENDED | LOOKED | COUNTED));
 }
 
+/* Returns the bits of what a decoding cell can do; WORKS: take memory, limit that, use a pipe. */
+static int cell_does(void) {
+    struct failure failure = { 0 };
+    struct rlimit data;
+    int ends[2], done = 0;
+    char byte = 'x';
+    if (pipe(ends) || sandbox_calls_confine(CONFINED_CELL, &failure)) return -1;
+    uint8_t *memory = malloc(32 * BLOCK);
+    if (memory) memset(memory, 1, 32 * BLOCK);
+    free(memory);
+    if (memory && !getrlimit(RLIMIT_DATA, &data) && !setrlimit(RLIMIT_DATA, &data) &&
+        write(ends[1], &byte, 1) == 1 && read(ends[0], &byte, 1) == 1)
+        done |= WORKS;
+    if (open("/dev/null", O_RDONLY) >= 0) done |= OPENED;
+    if (socket(AF_UNIX, SOCK_STREAM, 0) >= 0) done |= SOCKET;
+    if (syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) >= 0) done |= FORKED;
+    if (mmap(NULL, BLOCK, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+        done |= CODE;
+    if (kill(getppid(), 0) == 0 || getppid() > 0) done |= SIGNALLED;
+    execl("/bin/true", "true", NULL);
+    return done;
+}
+
+static void a_decoding_cell(void **state) {
+    (void)state;
+    int how = 0;
+    const pid_t child = fork();
+    if (child == 0) _exit(cell_does() == WORKS ? 42 : 43);
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFEXITED(how));
+    assert_int_equal(WEXITSTATUS(how), 42); /* 0: it could run a program */
+}
+
 static void a_worker_on_a_gpu(void **state) {
     (void)state;
     assert_int_equal(asked(tried(SANDBOX_GPU, "on")),
@@ -326,13 +361,10 @@ int main(void) {
     return 0;
 #endif
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_sandbox),
-        cmocka_unit_test(the_front),
-        cmocka_unit_test(the_front_with_keys_in_the_root),
-        cmocka_unit_test(workers_on_a_cpu),
-        cmocka_unit_test(a_worker_on_a_gpu),
-        cmocka_unit_test(what_compiles),
-        cmocka_unit_test(on_a_kernel_without_landlock),
+        cmocka_unit_test(without_a_sandbox), cmocka_unit_test(the_front),
+        cmocka_unit_test(a_decoding_cell),   cmocka_unit_test(the_front_with_keys_in_the_root),
+        cmocka_unit_test(workers_on_a_cpu),  cmocka_unit_test(a_worker_on_a_gpu),
+        cmocka_unit_test(what_compiles),     cmocka_unit_test(on_a_kernel_without_landlock),
     };
     return cmocka_run_group_tests_name("sandbox", tests, make_folders, remove_folders);
 }

@@ -118,7 +118,7 @@ static struct scene begin(void) {
         const struct slots_files files = slots_files(scene.slots);
         struct slots *slots =
             slots_open((struct slots_files){ dup(files.head), dup(files.memory) }, &failure);
-        _exit(slots ? operators_worker_run(slots, ends[1], "cpu") : 1);
+        _exit(slots ? operators_worker_run(slots, ends[1], "cpu", false) : 1);
     }
     assert_true(scene.worker > 0);
     close(ends[1]);

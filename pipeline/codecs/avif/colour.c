@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. A table has the product of each sample and a coefficient, so a pixel takes lookups
+ * and additions. The largest sum is below 2.2 times white: 16 bits of 2^-13 fit an int32_t. */
+#include "pipeline/codecs/avif/colour.h"
+
+#include <stdlib.h>
+
+enum { Y, CB, CR, ALPHA, PLANES, SPARE = PLANES, ROWS };
+enum product { LUMA, RED_CR, GREEN_CB, GREEN_CR, BLUE_CB, OPACITY, PRODUCTS };
+enum { FRACTION_8 = 16, FRACTION_16 = 13, TEN_THOUSAND = 10000 };
+enum { IDENTITY = 0, UNSPECIFIED = 2 };
+
+/* The weights of red and blue in luma, times 10000. */
+static const struct matrix {
+    unsigned number;
+    int red, blue;
+} matrices[] = { { 1, 2126, 722 },  { UNSPECIFIED, 2990, 1140 }, { 4, 3000, 1100 },
+                 { 5, 2990, 1140 }, { 6, 2990, 1140 },           { 7, 2120, 870 },
+                 { 9, 2627, 593 } };
+
+static unsigned fraction(const struct colour *colour) {
+    return colour->from.bits > 8 ? FRACTION_16 : FRACTION_8;
+}
+
+__extension__ typedef __int128 exact; /* a product may take 67 bits */
+
+/* Fills a table: (sample - MIDDLE) / RANGE * TIMES / 10000 of the largest result. */
+static void fill(struct colour *colour, enum product product, int64_t middle, int64_t range,
+                 int64_t times) {
+    int32_t *table = colour->tables + product * colour->samples;
+    const int64_t one = (int64_t)(colour->from.bits > 8 ? 65535 : 255) << fraction(colour);
+    const exact below = (exact)range * TEN_THOUSAND;
+    for (uint32_t v = 0; v < colour->samples; v++) {
+        const exact twice = 2 * (exact)((int64_t)v - middle) * one * times + below;
+        table[v] = (int32_t)(twice / (2 * below) - (twice % (2 * below) < 0)); /* half up */
+    }
+}
+
+static void fill_tables(struct colour *colour, const struct matrix *matrix) {
+    const struct colour_planes *from = &colour->from;
+    const unsigned shift = from->bits - 8;
+    const int64_t largest = colour->samples - 1, middle = INT64_C(128) << shift;
+    const int64_t luma = from->limited ? INT64_C(219) << shift : largest;
+    const int64_t chroma = from->limited ? INT64_C(224) << shift : largest;
+    const int64_t red = matrix->red, blue = matrix->blue, green = TEN_THOUSAND - red - blue;
+    const int64_t by_red = 2 * (TEN_THOUSAND - red), by_blue = 2 * (TEN_THOUSAND - blue);
+    fill(colour, LUMA, from->limited ? INT64_C(16) << shift : 0, luma, TEN_THOUSAND);
+    fill(colour, RED_CR, middle, chroma, by_red);
+    fill(colour, BLUE_CB, middle, chroma, by_blue);
+    fill(colour, GREEN_CR, middle, chroma * green, -by_red * red);
+    fill(colour, GREEN_CB, middle, chroma * green, -by_blue * blue);
+    fill(colour, OPACITY, 0, largest, TEN_THOUSAND);
+}
+
+static const struct matrix *find_matrix(unsigned number) {
+    for (size_t i = 0; i < sizeof matrices / sizeof *matrices; i++)
+        if (matrices[i].number == number) return &matrices[i];
+    return NULL;
+}
+
+enum status colour_init(struct colour *colour, const struct colour_planes *planes,
+                        struct failure *failure) {
+    const bool gray = !planes->planes[CB];
+    const bool copies = planes->matrix == IDENTITY && !gray;
+    const struct matrix *matrix = find_matrix(gray || copies ? UNSPECIFIED : planes->matrix);
+    *colour = (struct colour){ .from = *planes, .copies = copies, .samples = 1u << planes->bits };
+    if (!matrix || (copies && (planes->halved_x || planes->halved_y)))
+        return fail(failure, STATUS_NOT_AN_IMAGE,
+                    "the colours of this AVIF are coded by matrix %u of H.273, which is not read "
+                    "here; send it as JPEG or PNG",
+                    planes->matrix);
+    colour->tables = malloc(sizeof *colour->tables * PRODUCTS * colour->samples);
+    colour->rows = malloc(sizeof *colour->rows * ROWS * planes->width);
+    if (!colour->tables || !colour->rows)
+        return fail(failure, STATUS_NO_MEMORY, "no memory for the colours of the AVIF");
+    fill_tables(colour, matrix);
+    return STATUS_OK;
+}
+
+void colour_release(struct colour *colour) {
+    free(colour->tables);
+    free(colour->rows);
+    *colour = (struct colour){ .tables = NULL };
+}
+
+/* ---- samples of a row */
+
+static uint16_t *row_of(const struct colour *colour, int plane) {
+    return colour->rows + (size_t)plane * colour->from.width;
+}
+
+/* A sample beyond the plane's bits, from a decoder that went astray, counts as the largest. */
+static void load(const struct colour *colour, int plane, uint32_t y, uint32_t count, uint16_t *to) {
+    const uint8_t *bytes = colour->from.planes[plane] + y * colour->from.strides[plane];
+    const uint16_t *wide = (const uint16_t *)(const void *)bytes;
+    const uint16_t largest = (uint16_t)(colour->samples - 1);
+    for (uint32_t x = 0; x < count && colour->from.bits == 8; x++) to[x] = bytes[x];
+    for (uint32_t x = 0; x < count && colour->from.bits > 8; x++)
+        to[x] = wide[x] < largest ? wide[x] : largest;
+}
+
+/* Chroma of row Y at full width: sixteenths of the four samples around each pixel. */
+static void load_chroma(const struct colour *colour, int plane, uint32_t y) {
+    const struct colour_planes *from = &colour->from;
+    const uint32_t width = from->width, height = from->height;
+    const uint32_t across = from->halved_x ? (width + 1) / 2 : width;
+    const uint32_t down = from->halved_y ? (height + 1) / 2 : height;
+    uint16_t *to = row_of(colour, plane), *spare = row_of(colour, SPARE);
+    if (!from->halved_x && !from->halved_y) {
+        load(colour, plane, y, width, to);
+        return;
+    }
+    const uint32_t near = from->halved_y ? y / 2 : y;
+    const uint32_t beside = y & 1 ? near + 1 : near ? near - 1 : 0;
+    const uint32_t next = !from->halved_y ? near : beside < down ? beside : down - 1;
+    load(colour, plane, near, across, spare);
+    load(colour, plane, next, across, to);
+    for (uint32_t x = 0; x < across; x++) spare[x] = (uint16_t)(3 * spare[x] + to[x]);
+    for (uint32_t x = 0; x < width; x++) {
+        const uint32_t here = from->halved_x ? x / 2 : x;
+        const uint32_t other = x & 1 ? here + 1 : here ? here - 1 : 0;
+        const uint32_t there = !from->halved_x ? here : other < across ? other : across - 1;
+        to[x] = (uint16_t)((3u * spare[here] + spare[there] + 8) >> 4);
+    }
+}
+
+/* ---- pixels */
+
+static inline uint32_t settle(int32_t sum, unsigned fraction_bits, uint32_t white) {
+    const int32_t value = (sum + (1 << (fraction_bits - 1))) >> fraction_bits;
+    return value < 0 ? 0 : (uint32_t)value < white ? (uint32_t)value : white;
+}
+
+static inline uint32_t divide(uint32_t value, uint32_t alpha, uint32_t white) {
+    const uint64_t whole = alpha ? ((uint64_t)value * white + alpha / 2) / alpha : 0;
+    return whole < white ? (uint32_t)whole : white;
+}
+
+static inline void make_pixels(const struct colour *colour, uint32_t left, uint32_t count,
+                               bool wide, uint8_t *to) {
+    const unsigned bits = wide ? FRACTION_16 : FRACTION_8;
+    const uint32_t white = wide ? 65535 : 255;
+    const bool gray = !colour->from.planes[CB], alpha = colour->from.planes[ALPHA] != NULL;
+    const unsigned colours = gray ? 1 : 3, channels = colours + alpha;
+    const uint16_t *row[PLANES];
+    const int32_t *table[PRODUCTS];
+    for (int p = 0; p < PLANES; p++) row[p] = row_of(colour, p) + left;
+    for (int p = 0; p < PRODUCTS; p++) table[p] = colour->tables + (size_t)p * colour->samples;
+    for (uint32_t x = 0; x < count; x++) {
+        const int32_t luma = table[LUMA][row[Y][x]];
+        uint32_t pixel[4] = { settle(luma, bits, white) };
+        if (colour->copies) {
+            pixel[1] = pixel[0];
+            pixel[0] = settle(table[LUMA][row[CR][x]], bits, white);
+            pixel[2] = settle(table[LUMA][row[CB][x]], bits, white);
+        } else if (!gray) {
+            const uint16_t cb = row[CB][x], cr = row[CR][x];
+            pixel[0] = settle(luma + table[RED_CR][cr], bits, white);
+            pixel[1] = settle(luma + table[GREEN_CB][cb] + table[GREEN_CR][cr], bits, white);
+            pixel[2] = settle(luma + table[BLUE_CB][cb], bits, white);
+        }
+        if (alpha) pixel[colours] = settle(table[OPACITY][row[ALPHA][x]], bits, white);
+        for (unsigned c = 0; c < colours && alpha && colour->from.premultiplied; c++)
+            pixel[c] = divide(pixel[c], pixel[colours], white);
+        for (unsigned c = 0; c < channels; c++) {
+            if (wide)
+                ((uint16_t *)(void *)to)[x * channels + c] = (uint16_t)pixel[c];
+            else
+                to[x * channels + c] = (uint8_t)pixel[c];
+        }
+    }
+}
+
+void colour_row(const struct colour *colour, uint32_t y, uint32_t left, uint32_t count,
+                uint8_t *to) {
+    const struct colour_planes *from = &colour->from;
+    load(colour, Y, y, from->width, row_of(colour, Y));
+    if (from->planes[CB]) load_chroma(colour, CB, y);
+    if (from->planes[CB]) load_chroma(colour, CR, y);
+    if (from->planes[ALPHA]) load(colour, ALPHA, y, from->width, row_of(colour, ALPHA));
+    if (from->bits > 8)
+        make_pixels(colour, left, count, true, to);
+    else
+        make_pixels(colour, left, count, false, to);
+}

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AVIF in: files by avifenc, whose planes avifdec writes as they were decoded. The colours are computed from these here, in
+fractions, as server/README.md says; what a picture looks like comes from the picture that was encoded.
+
+covers: pipeline/codecs/avif/reader.c pipeline/codecs/avif/colour.c"""
+import io
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image, ImageCms
+
+from conftest import BURIN, check_problem, from_pnm, noise, png, pnm, smooth
+
+there = subprocess.run([BURIN, "run", "--device", "cpu", "--type", "avif", "-", "-"], input=pnm(noise(8, 8)), capture_output=True,
+                       timeout=60).returncode == 0
+pytestmark = pytest.mark.skipif(not there or not shutil.which("avifenc"), reason="there is no libavif or no avifenc here")
+SAME = "/brightness?shift=0"
+COLOUR = np.kron(noise(14, 10, 3), np.ones((4, 4, 1), np.uint8))[:37, :53]
+
+
+@pytest.fixture
+def daemon(shared):
+    """One for this file: others count the processes of the daemon that all tests share."""
+    return shared()
+
+
+def avif(tmp_path, picture, *options, **saved):
+    """PICTURE: an array of 8 bits, or bytes of a y4m."""
+    y4m = isinstance(picture, bytes)
+    source, out = tmp_path / ("in.y4m" if y4m else "in.png"), tmp_path / "in.avif"
+    source.write_bytes(picture if y4m else png(picture, **saved))
+    subprocess.run(["avifenc", "-s", "10", *options, str(source), str(out)], check=True, capture_output=True, timeout=60)
+    return out.read_bytes()
+
+
+def planes(tmp_path, data):
+    """The planes that avifdec decodes: Y, and Cb and Cr if there are colours."""
+    source, out = tmp_path / "planes.avif", tmp_path / "planes.y4m"
+    source.write_bytes(data)
+    subprocess.run(["avifdec", str(source), str(out)], check=True, capture_output=True, timeout=60)
+    head, _, rest = out.read_bytes().partition(b"\nFRAME\n")
+    fields = {field[:1]: field[1:].decode() for field in head.split()[1:]}
+    width, height, kind = int(fields[b"W"]), int(fields[b"H"]), fields[b"C"]
+    wide = "p10" in kind or "p12" in kind or kind in ("mono10", "mono12")
+    chroma = ((height + 1) // 2 if "420" in kind else height, (width + 1) // 2 if "42" in kind else width)
+    found, at = [], 0
+    for rows, columns in [(height, width)] + [chroma] * (2 if "mono" not in kind else 0):
+        samples = np.frombuffer(rest, "<u2" if wide else np.uint8, rows * columns, at)
+        found.append(samples.reshape(rows, columns).astype(np.int64))
+        at += rows * columns * (2 if wide else 1)
+    return found
+
+
+def widened(plane, height, width):
+    """Three parts of the nearest sample and one of the next, in each halved direction; rounded half up once."""
+    def both(length, samples):
+        at = np.arange(length)
+        if length == samples:
+            return at, at
+        return at // 2, np.clip(np.where(at % 2, at // 2 + 1, at // 2 - 1), 0, samples - 1)
+
+    (near_y, next_y), (near_x, next_x) = both(height, plane.shape[0]), both(width, plane.shape[1])
+    rows = 3 * plane[near_y] + plane[next_y]
+    return (3 * rows[:, near_x] + rows[:, next_x] + 8) // 16
+
+
+def exact_colours(found, bits, matrix, limited):
+    """R, G, B or gray as real numbers of 0..255 or 0..65535, not clipped."""
+    white, unit = (65535 if bits > 8 else 255), 1 << (bits - 8)
+    black, luma, chroma = (16 * unit, 219 * unit, 224 * unit) if limited else (0, 2 ** bits - 1, 2 ** bits - 1)
+    y = (found[0] - black) / luma
+    if len(found) == 1:
+        return y * white
+    cb, cr = (widened(plane, *found[0].shape) for plane in found[1:])
+    if matrix == 0:
+        return np.dstack([(plane - black) / luma for plane in (cr, found[0], cb)]) * white
+    red, blue = {1: (0.2126, 0.0722), 2: (0.299, 0.114), 6: (0.299, 0.114), 9: (0.2627, 0.0593)}[matrix]
+    cb, cr = (cb - 128 * unit) / chroma, (cr - 128 * unit) / chroma
+    r, b = y + 2 * (1 - red) * cr, y + 2 * (1 - blue) * cb
+    return np.dstack([r, (y - red * r - blue * b) / (1 - red - blue), b]) * white
+
+
+@pytest.mark.parametrize("bits", [8, 10, 12])
+@pytest.mark.parametrize("matrix,kind", [(1, "420"), (6, "422"), (9, "444"), (2, "420"), (6, "400"), (0, "444")])
+@pytest.mark.parametrize("limited", [False, True], ids=["full", "limited"])
+def test_colours_are_the_exact_ones_rounded(daemon, tmp_path, bits, matrix, kind, limited):
+    data = avif(tmp_path, COLOUR, "-d", str(bits), "-y", kind, "-r", "l" if limited else "f", "--cicp", f"1/13/{matrix}", "--min", "0",
+                "--max", "20")
+    answer = daemon.post(f"{SAME}&type=pnm", data)
+    assert answer.status == 200, answer.body
+    got = from_pnm(answer.body)
+    exact = exact_colours(planes(tmp_path, data), bits, matrix, limited)
+    white = 65535 if bits > 8 else 255
+    assert got.dtype == (np.uint16 if bits > 8 else np.uint8) and got.shape == exact.shape
+    assert np.max(np.abs(got - np.clip(exact, 0, white))) <= 0.501
+    assert answer.timing["input"]["type"] == "avif" and answer.timing["notes"] == []
+
+
+def test_the_program_and_the_daemon_agree(daemon, tmp_path):
+    data = avif(tmp_path, smooth(301, 203), "-d", "10", "--irot", "1")
+    alone = subprocess.run([BURIN, "run", "--device", "cpu", "--type", "pnm", "brightness:shift=0", "-", "-"], input=data,
+                           capture_output=True, check=True, timeout=60).stdout
+    assert alone == daemon.post(f"{SAME}&type=pnm", data).body
+
+
+@pytest.mark.parametrize("mirror", [None, 0, 1])
+@pytest.mark.parametrize("angle", [None, 0, 1, 2, 3])
+def test_turned(daemon, tmp_path, angle, mirror):
+    """avifenc: 90 degrees anticlockwise times ANGLE; MIRROR 0 top to bottom, 1 left to right."""
+    options = (["--irot", str(angle)] if angle is not None else []) + (["--imir", str(mirror)] if mirror is not None else [])
+    data = avif(tmp_path, COLOUR, "--lossless", *options)
+    expected = np.rot90(COLOUR, angle or 0)
+    expected = expected if mirror is None else expected[::-1] if mirror == 0 else expected[:, ::-1]
+    answer = daemon.post(f"{SAME}&type=png", data)
+    assert np.array_equal(answer.image, expected)
+    assert int(answer.headers["X-Origin-Width"]) == expected.shape[1]
+
+
+def test_cropped(daemon, tmp_path):
+    data = avif(tmp_path, COLOUR, "--lossless", "--crop", "4,2,40,30", "--irot", "2")
+    assert np.array_equal(daemon.post(f"{SAME}&type=png", data).image, np.rot90(COLOUR[2:32, 4:44], 2))
+
+
+def test_exif_does_not_turn_it_again(daemon, tmp_path):
+    """avifenc makes irot of the EXIF, and keeps that."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    data = avif(tmp_path, COLOUR, "--lossless", "--irot", "3", exif=exif.tobytes())
+    assert np.array_equal(daemon.post(f"{SAME}&type=png", data).image, np.rot90(COLOUR, 3))
+
+
+@pytest.mark.parametrize("grid", [None, "2x2"])
+def test_alpha(daemon, tmp_path, grid):
+    picture = np.dstack([smooth(256, 192), np.tile(np.arange(256, dtype=np.uint8), (192, 1))])
+    data = avif(tmp_path, picture, "--lossless", *(["--grid", grid] if grid else []))
+    assert np.array_equal(daemon.post(f"{SAME}&type=png", data).image, picture)
+
+
+def test_multiplied_alpha_is_divided(daemon, tmp_path):
+    picture = np.dstack([smooth(64, 48), np.tile(np.linspace(0, 255, 64).astype(np.uint8), (48, 1))])
+    data = avif(tmp_path, picture, "--premultiply", "-y", "444", "--min", "0", "--max", "0")
+    got = daemon.post(f"{SAME}&type=png", data).image.astype(int)
+    assert np.array_equal(got[..., 3], picture[..., 3])
+    seen = picture[..., 3] > 128
+    assert np.max(np.abs(got[seen] - picture[seen])) <= 4
+    assert np.all(got[picture[..., 3] == 0][:, :3] == 0)
+
+
+def test_profiles_travel(daemon, tmp_path):
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    data = avif(tmp_path, COLOUR, icc_profile=profile)
+    for kind in ("png", "jpeg", "avif", "webp"):
+        answer = daemon.post(f"{SAME}&type={kind}", data)
+        assert answer.status == 200 and answer.timing["notes"] == []
+        if kind in ("png", "jpeg"):
+            assert Image.open(io.BytesIO(answer.body)).info["icc_profile"] == profile
+        else:
+            assert profile in answer.body
+
+
+def test_default_type_is_the_input_s(daemon, tmp_path):
+    assert daemon.post(SAME, avif(tmp_path, COLOUR)).headers["Content-Type"] == "image/avif"
+    deep = daemon.post(SAME, avif(tmp_path, COLOUR, "-d", "10"))
+    assert deep.headers["Content-Type"] == "image/avif" and ["8 bits" in note for note in deep.timing["notes"]] == [True]
+
+
+def test_notes_of_both_runs(daemon, tmp_path):
+    """avifenc gives alpha to every sequence: the first run has one note, the second the other."""
+    frame = png(COLOUR)
+    for name in ("a.png", "b.png"):
+        (tmp_path / name).write_bytes(frame)
+    subprocess.run(["avifenc", "-s", "10", str(tmp_path / "a.png"), str(tmp_path / "b.png"), str(tmp_path / "s.avif")], check=True,
+                   capture_output=True, timeout=60)
+    answer = daemon.post(f"{SAME}&type=jpeg", (tmp_path / "s.avif").read_bytes())
+    assert answer.status == 200 and len(answer.timing["notes"]) == 2, answer.timing
+    assert "first frame" in answer.timing["notes"][0] and "transparency" in answer.timing["notes"][1]
+
+
+def test_values_and_info(daemon, tmp_path):
+    data = avif(tmp_path, COLOUR, "--lossless", "-d", "10")
+    facts = daemon.post("/info", data).json
+    assert facts["type"] == "avif" and (facts["width"], facts["height"], facts["depth"]) == (53, 37, 16), facts
+    still = avif(tmp_path, COLOUR, "--lossless")
+    assert daemon.post("/maximum", still).json["values"][0]["value"] == daemon.post("/maximum", png(COLOUR)).json["values"][0]["value"]
+
+
+def test_several_results(daemon, tmp_path):
+    data = avif(tmp_path, smooth(200, 150), "--lossless")
+    one, other = (daemon.post("/resize?widths=60,30&types=png", body) for body in (data, png(smooth(200, 150))))
+    assert one.status == 200 and one.body.count(b"Content-Type: image/png") == 2
+    images = [[part[:part.rindex(b"IEND") + 8] for part in answer.body.split(b"\r\n\r\n") if part.startswith(b"\x89PNG")]
+              for answer in (one, other)]
+    assert images[0] == images[1] and len(images[0]) == 2
+
+
+def test_masks_are_other_types(daemon, tmp_path):
+    mask = avif(tmp_path, np.full((37, 53), 255, np.uint8))
+    answer = daemon.post_form("/carve?dx=1", [("image", png(COLOUR), "a.png"), ("mask", mask, "m.avif")])
+    check_problem(answer, 400, "mask", "AVIF", "main image")
+
+
+def test_broken(daemon, tmp_path):
+    whole = avif(tmp_path, smooth(200, 150), "--min", "0", "--max", "10")
+    check_problem(daemon.post(SAME, whole[:len(whole) // 2]), 422, "cut off")
+    check_problem(daemon.post(SAME, whole[:100]), 422, "AVIF")
+    # dav1d refuses a broken head of the coded bytes; behind that, any bytes are a picture
+    start = whole.index(b"mdat") + 4
+    check_problem(daemon.post(SAME, whole[:start] + b"\xff" * 40 + whole[start + 40:]), 422, "AVIF")
+    # no more is decoded than the header announces
+    at = whole.index(b"ispe") + 8
+    check_problem(daemon.post(SAME, whole[:at] + (100).to_bytes(4, "big") + whole[at + 4:]), 422, "AVIF")
+    huge = whole[:at] + (60000).to_bytes(4, "big") + (60000).to_bytes(4, "big") + whole[at + 8:]
+    check_problem(daemon.post(SAME, huge), 422, "pixels_max")
+    other = whole.replace(b"av01", b"hvc1")
+    check_problem(daemon.post(SAME, other), 422, "AV1")
+    assert daemon.works()
+
+
+def test_memory_is_limited(start, tmp_path):
+    """A pixel of 4:2:0 has 1.5 samples; a quarter more is taken beside them, and half a byte."""
+    tight = start("--codec-memory-bytes", "64KiB")
+    check_problem(tight.post(SAME, avif(tmp_path, smooth(200, 150), "-y", "420")), 422, str(200 * 150 * 19 // 8), "codec_memory_bytes")
+    assert tight.post(SAME, avif(tmp_path, COLOUR)).status == 200
+
+
+@pytest.mark.parametrize("options", [("-y", "420"), ("-y", "444", "-d", "12"), ("-y", "444", "--grid", "2x2"), ("-y", "400", "-d", "10")],
+                         ids=lambda options: " ".join(options))
+def test_what_the_header_promises_suffices(daemon, tmp_path, options):
+    data = avif(tmp_path, noise(2048, 2048, 4), "--min", "30", "--max", "40", *options)
+    assert daemon.post(f"{SAME}&type=png&compression=0", data).status == 200
+
+
+def test_other_brands(daemon, tmp_path):
+    """An AVIF may name the container's brand first, and its own behind that."""
+    data = avif(tmp_path, COLOUR, "--lossless")
+    assert data[8:12] == b"avif"
+    assert np.array_equal(daemon.post(f"{SAME}&type=png", data[:8] + b"mif1" + data[12:]).image, COLOUR)
