@@ -90,6 +90,7 @@ struct config {
     long worker_still_ms;
     long launcher_still_ms;
     long no_worker_ms;
+    long cells;
     long cell_idle_ms;
 
     /* users' operators */

@@ -255,8 +255,8 @@ static const struct key keys[] = {
     { FIELD(cpu_memory_bytes, KEY_SIZE), .def = 4 * GIB, .min = MIB, .max = 1024 * GIB,
       .unit = "bytes",
       .why = "the most memory of the CPU worker for jobs that need more than idle_bytes: pixels, "
-             "scratch, decoders and encoders; other such jobs wait, and a job that needs more "
-             "alone is answered 422; 64 megapixels of 16 bits and alpha take 1 to 3.4 GiB" },
+             "scratch, codecs; other such jobs wait, and one that needs more is answered 422; 64 "
+             "megapixels of 16 bits and alpha take 1 to 3.4 GiB; all cells may take as much" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 0, .min = 0, .max = 256 * GIB, .unit = "bytes",
       .why = "device memory per lane, allocated at start; it limits how many JPEGs a GPU decodes "
              "and encodes at once; a larger job borrows from "
@@ -289,9 +289,11 @@ static const struct key keys[] = {
     { FIELD(no_worker_ms, KEY_INTEGER), .def = 3000, .min = 100, .max = HOUR_MS, .unit = "ms",
       .why = "how long jobs wait for a healthy worker before they are answered 503; a worker that "
              "died is back in 0.3 s on a GPU" },
+    { FIELD(cells, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "processes",
+      .why = "the most processes that decode AVIF, one image each, and do nothing else; started "
+             "while images wait; short jobs come first; 0: one for every core" },
     { FIELD(cell_idle_ms, KEY_INTEGER), .def = 60000, .min = 0, .max = HOUR_MS, .unit = "ms",
-      .why = "how long the process that decodes AVIF, and nothing else, is kept while it has no "
-             "job; the first job after that waits for a new one, some 50 ms" },
+      .why = "how long each of these is kept without a job; to start one takes some 50 ms" },
 
     { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
       .fits = is_path_or_empty,

@@ -48,7 +48,7 @@ struct dispatcher {
     int running;
     double service_ms; /* smoothed time of a job in a worker; 0 before the first */
     struct forecast forecast;
-    uint64_t pixels_held;                       /* runs.h */
+    struct runs_held held;                      /* by the runs of all jobs */
     int64_t whole_walk_ns;                      /* when a walk last looked at all queued jobs */
     int64_t sweep_ns;                           /* when lost messages were last looked for */
     struct sweep_channel channels[WORKERS_MAX]; /* to the workers */
@@ -105,12 +105,9 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
 static bool has_room(const struct dispatcher *dispatcher, int number, const struct job *job,
                      enum job_duration duration) {
     const struct worker_handle *worker = &dispatcher->options.workers->all[number];
-    const bool measured = dispatcher->forecast.costs[number].mean_ms > 0;
-    const uint64_t most = (uint64_t)dispatcher->options.config->queue_bytes;
     if (!worker_handle_has_room(worker, job)) return false;
-    if (!runs_have_room(dispatcher->pixels_held, most, job)) return false;
-    return job->deaths ||
-           backlog_has_room(&dispatcher->forecast.backlogs[number], duration, measured);
+    if (!runs_have_room(&dispatcher->held, dispatcher->options.config, job)) return false;
+    return job->deaths || forecast_has_room(&dispatcher->forecast, number, duration);
 }
 
 static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
@@ -124,7 +121,7 @@ static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
     runs_share(job, shared_job_of(dispatcher, slot));
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
-    runs_hold(&dispatcher->pixels_held, job, &state->first);
+    runs_hold(&dispatcher->held, dispatcher->options.config, job, &state->first);
     state->worker = worker;
     sweep_note_sent(&dispatcher->channels[worker], &state->sent, clock_coarse_ns());
     state->forecast.backlog = *backlog;
@@ -211,6 +208,7 @@ static enum status check_time(struct dispatcher *dispatcher, int newcomer,
     struct forecast_round round;
     double own_ms;
     forecast_begin(&dispatcher->forecast, &round);
+    forecast_expect_cells(&dispatcher->forecast, &round);
     const double left_ms = deadline_ns ? ns_to_ms(deadline_ns - round.now) : INFINITY;
     const double most_ms = forecast_wait_ms(&dispatcher->forecast, &round, forecast, &own_ms) +
                            queue_cost_ms(dispatcher->queue);
@@ -297,7 +295,7 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
         number == RETURNING ? NULL : &dispatcher->options.workers->all[number];
     if (worker && !take_answer(dispatcher, worker, slot)) return false;
     state->worker = WAITING;
-    if (!worker) return runs_release(&dispatcher->pixels_held, &state->first), true;
+    if (!worker) return runs_release(&dispatcher->held, &state->first), true;
     sweep_note_received(&dispatcher->channels[number], &state->sent);
     dispatcher->running--;
     worker_handle_completed(worker, clock_ns());
@@ -308,7 +306,7 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
         dispatcher->service_ms +=
             (ms - dispatcher->service_ms) / (dispatcher->service_ms > 0 ? SMOOTHING : 1);
     }
-    const bool again = runs_go_on(&dispatcher->pixels_held, job, &state->first);
+    const bool again = runs_go_on(&dispatcher->held, job, &state->first);
     if (again) begin_second(dispatcher, slot);
     dispatcher_assign(dispatcher);
     if (!dispatcher->running && !queue_length(dispatcher->queue))
@@ -329,9 +327,11 @@ void dispatcher_cancel(struct dispatcher *dispatcher, int slot) {
 
 void dispatcher_expire(struct dispatcher *dispatcher) {
     const int64_t patience_ns = dispatcher->options.config->no_worker_ms * ms_ns;
+    int for_cells = 0;
     for (int slot = 0; slot < dispatcher->slots; slot++) {
         struct job *job = job_of(dispatcher, slot);
         if (!queue_has(dispatcher->queue, slot)) continue;
+        for_cells += job->decoding == DECODING_APART;
         const enum status late = progress_state(&job->progress);
         if (late)
             fail(&job->failure, late, "waited in the queue until the time allowed was over");
@@ -342,6 +342,7 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
         queue_remove(dispatcher->queue, slot);
         send_back(dispatcher, slot);
     }
+    worker_list_want_cells(dispatcher->options.workers, for_cells);
 }
 
 void dispatcher_sweep(struct dispatcher *dispatcher, int64_t now) {
@@ -418,9 +419,9 @@ static void recover(struct dispatcher *dispatcher, const struct worker_handle *w
     const bool finished = __atomic_load_n(&shared->finished_ns, __ATOMIC_ACQUIRE) &&
                           !worker->distrusted &&
                           answer_take(dispatcher->options.slots, slot, clock_ns());
-    if (finished && runs_go_on(&dispatcher->pixels_held, job, &state->first))
+    if (finished && runs_go_on(&dispatcher->held, job, &state->first))
         begin_second(dispatcher, slot);
-    else if (finished || runs_are_over(&dispatcher->pixels_held, job, &state->first))
+    else if (finished || runs_are_over(&dispatcher->held, job, &state->first))
         send_back(dispatcher, slot);
     else
         queue_push_front(dispatcher->queue, slot);
@@ -491,10 +492,7 @@ void dispatcher_statistics(const struct dispatcher *dispatcher, int worker,
 }
 
 int dispatcher_retry_after_s(const struct dispatcher *dispatcher) {
-    const struct worker_list *workers = dispatcher->options.workers;
-    int capacity = 1;
-    for (int i = 0; i < workers->count; i++)
-        if (worker_handle_healthy(&workers->all[i])) capacity += workers->all[i].capacity / 2;
+    const int capacity = 1 + worker_list_abreast(dispatcher->options.workers);
     const double ms = dispatcher->service_ms * (queue_length(dispatcher->queue) + 1) / capacity;
     return ms > 30000 ? 30 : ms >= 1000 ? (int)(ms / 1000) + 1 : 1;
 }

@@ -14,26 +14,44 @@ void runs_displace(struct job *job, int waiting) {
          waiting);
 }
 
+/* Bytes that JOB's decoder may take. */
+static uint64_t decoder_bytes(const struct job *job, const struct config *config) {
+    return codec_memory_decode(&job->probe, (size_t)config->codec_memory_bytes);
+}
+
 static uint64_t pixels_end(const struct job *job) {
     return job->pixels_offset + job_pixels_bytes(job) + job->profile_length;
 }
 
-bool runs_have_room(uint64_t held, uint64_t most, const struct job *job) {
-    return job->decoding != DECODING_APART || !held || held + job_pixels_bytes(job) <= most;
+bool runs_have_room(const struct runs_held *held, const struct config *config,
+                    const struct job *job) {
+    const uint64_t pixels = held->pixels + job_pixels_bytes(job);
+    const uint64_t memory = held->memory + decoder_bytes(job, config);
+    if (job->decoding != DECODING_APART) return true;
+    return (!held->pixels || pixels <= (uint64_t)config->queue_bytes) &&
+           (!held->memory || memory <= (uint64_t)config->cpu_memory_bytes);
 }
 
-void runs_hold(uint64_t *held, const struct job *job, struct first_run *first) {
-    if (job->decoding != DECODING_APART || first->bytes) return;
-    first->bytes = job_pixels_bytes(job);
-    *held += first->bytes;
+void runs_hold(struct runs_held *held, const struct config *config, const struct job *job,
+               struct first_run *first) {
+    if (job->decoding != DECODING_APART) return;
+    first->held = (struct runs_held){ job_pixels_bytes(job), decoder_bytes(job, config) };
+    held->pixels += first->held.pixels;
+    held->memory += first->held.memory;
 }
 
-void runs_release(uint64_t *held, struct first_run *first) {
-    *held -= first->bytes;
-    *first = (struct first_run){ .bytes = 0 };
+static void release_memory(struct runs_held *held, struct first_run *first) {
+    held->memory -= first->held.memory;
+    first->held.memory = 0;
 }
 
-bool runs_are_over(uint64_t *held, struct job *job, struct first_run *first) {
+void runs_release(struct runs_held *held, struct first_run *first) {
+    release_memory(held, first);
+    held->pixels -= first->held.pixels;
+    *first = (struct first_run){ .notes = 0 };
+}
+
+bool runs_are_over(struct runs_held *held, struct job *job, struct first_run *first) {
     const enum status late = progress_state(&job->progress);
     if (job->decoding == DECODING_APART) runs_release(held, first);
     if (late == STATUS_CANCELLED)
@@ -48,7 +66,7 @@ bool runs_are_over(uint64_t *held, struct job *job, struct first_run *first) {
     return true;
 }
 
-bool runs_go_on(uint64_t *held, struct job *job, struct first_run *first) {
+bool runs_go_on(struct runs_held *held, struct job *job, struct first_run *first) {
     double *stages = job->timing.stage_ms;
     if (job->decoding != DECODING_APART || job->failure.status) {
         stages[STAGE_DECODE] += first->decode_ms;
@@ -57,6 +75,7 @@ bool runs_go_on(uint64_t *held, struct job *job, struct first_run *first) {
         runs_release(held, first);
         return false;
     }
+    release_memory(held, first);
     first->decode_ms = stages[STAGE_DECODE];
     first->notes = job->notes;
     job->decoding = DECODING_DONE;

@@ -10,31 +10,37 @@
  * Owns:     nothing.
  * Fails:    never.
  * Threads:  one at a time, under the supervisor's lock.
- * Limits:   pixels of queue_bytes, or one job's, lie in slots: the cell may be faster than what
- *           follows.
+ * Limits:   pixels of queue_bytes, or one job's, lie in slots: cells may be faster than what
+ *           follows. The decoders of all cells take cpu_memory_bytes, or what one of them needs.
  */
 #ifndef BURIN_RUNS_H
 #define BURIN_RUNS_H
 
+#include "config/config.h"
 #include "server/jobs/slot.h"
 
-/* A first run: results, which the answer of the second does not have, and its pixels in the slot.
- */
+/* Bytes of one job, or of all. */
+struct runs_held {
+    uint64_t pixels; /* in slots, from the time a job is sent to a cell until its last run ends */
+    uint64_t memory; /* that decoders may take, until the first run ends */
+};
+
+/* A first run: results, which the answer of the second does not have, and what it holds. */
 struct first_run {
     double decode_ms;
     uint32_t notes;
-    uint64_t bytes;
+    struct runs_held held;
 };
 
-/* HELD: bytes of pixels in the slots of all jobs, from the time a job is sent to the cell until
- * its last run has ended. True if JOB has no first run to come, or HELD and its pixels are at most
- * MOST, or nothing is held. */
-bool runs_have_room(uint64_t held, uint64_t most, const struct job *job);
+/* HELD: by all jobs. True if JOB has no first run to come, or there is room for that. */
+bool runs_have_room(const struct runs_held *held, const struct config *config,
+                    const struct job *job);
 
 /* JOB is sent to a worker. */
-void runs_hold(uint64_t *held, const struct job *job, struct first_run *first);
+void runs_hold(struct runs_held *held, const struct config *config, const struct job *job,
+               struct first_run *first);
 
-void runs_release(uint64_t *held, struct first_run *first);
+void runs_release(struct runs_held *held, struct first_run *first);
 
 enum { RUNS_MAX = 2 };
 
@@ -46,11 +52,11 @@ int runs_list(const struct job *job, int32_t decodings[RUNS_MAX]);
 void runs_displace(struct job *job, int waiting);
 
 /* JOB's run has ended with its worker: true if JOB needs no further one; its failure says why. */
-bool runs_are_over(uint64_t *held, struct job *job, struct first_run *first);
+bool runs_are_over(struct runs_held *held, struct job *job, struct first_run *first);
 
 /* If JOB's run was a first one that succeeded, makes JOB ready for the second; FIRST keeps what the
  * answer must have. Else completes the answer with FIRST, releases that, and returns false. */
-bool runs_go_on(uint64_t *held, struct job *job, struct first_run *first);
+bool runs_go_on(struct runs_held *held, struct job *job, struct first_run *first);
 
 /* Writes JOB into SHARED, the copy that a worker gets. */
 void runs_share(const struct job *job, struct job *shared);

@@ -358,7 +358,7 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
         .alive = worker->pid != 0,
         .healthy = worker_handle_healthy(worker),
         .running = worker->running,
-        .capacity = worker->capacity,
+        .capacity = worker->decodes && !worker->pid ? 0 : worker->capacity,
         .restarts = worker->restarts,
     };
     memcpy(facts->device, worker->device, sizeof facts->device);
@@ -366,6 +366,21 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
     snprintf(facts->trouble, sizeof facts->trouble, "%s",
              worker->still ? worker->still : worker->trouble);
     if (worker->pid && now - worker->gauges_ns <= 3 * every_ns) facts->gauges = worker->gauges;
+}
+
+void worker_facts_join(struct worker_facts *all, const struct worker_facts *one) {
+    const double wait_ms = one->statistics.wait_ms;
+    if (one->healthy && (!all->healthy || wait_ms < all->statistics.wait_ms))
+        all->statistics.wait_ms = wait_ms;
+    if (one->healthy && !all->healthy) {
+        memcpy(all->name, one->name, sizeof all->name);
+        memcpy(all->trouble, one->trouble, sizeof all->trouble);
+    }
+    all->alive |= one->alive;
+    all->healthy |= one->healthy;
+    all->running += one->running;
+    all->capacity += one->capacity;
+    all->restarts += one->restarts;
 }
 
 bool worker_handle_serves(const struct worker_handle *worker, const struct job *job) {

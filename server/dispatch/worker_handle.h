@@ -41,7 +41,7 @@ struct worker_handle {
     char label[WORKER_LABEL_MAX]; /* for the log: "cpu", "cpu for users' operators" */
     bool cpu;
     bool operators; /* runs the jobs with users' operators, and no others */
-    bool decodes;   /* has the decoding cell: runs the first runs of jobs, and nothing else */
+    bool decodes;   /* has a decoding cell: runs the first runs of jobs, and nothing else */
     bool wanted;    /* the worker should have a process; false: that ends, and none is started */
     const struct generation *generation; /* of its users' operators; NULL: none */
     pid_t pid;                           /* 0: there is no process */
@@ -194,6 +194,9 @@ bool worker_handle_hopeless(struct worker_handle *worker, int64_t now, int64_t p
  * `statistics` are left to the supervisor. */
 void worker_handle_describe(const struct worker_handle *worker, int64_t now, int64_t every_ns,
                             struct worker_facts *facts);
+
+/* Makes ALL, the facts of some cells with their statistics, those of ONE more cell, too. */
+void worker_facts_join(struct worker_facts *all, const struct worker_facts *one);
 
 /* ---- its jobs */
 

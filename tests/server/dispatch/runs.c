@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Jobs with two runs: a decoding cell and a CPU's worker, which exist only as channels. The test
+/* Jobs with two runs: decoding cells and a CPU's worker, which exist only as channels. The test
  * plays both, and the reader of the completion pipe. */
 #include "server/dispatch/runs.h"
 
@@ -16,11 +16,16 @@
 
 #include <cmocka.h>
 
-enum { SLOTS = 8, WORKERS = 2, CPU = 0, CELL = 1, NOBODY = -1, UPLOAD = 1000, PROFILE = 100 };
-enum { WIDTH = 30, HEIGHT = 20, PIXELS = WIDTH * HEIGHT * 3, AT = SLOT_PAGE };
-static const struct config config = {
-    .queue_jobs = 4, .queue_bytes = 2 * PIXELS, .processing_ms = 1000, .no_worker_ms = 3000
-};
+enum { SLOTS = 8, WORKERS = 3, CPU = 0, CELL = 1, OTHER = 2, NOBODY = -1 };
+enum { UPLOAD = 1000, PROFILE = 100, WIDTH = 30, HEIGHT = 20, AT = SLOT_PAGE };
+enum { PIXELS = WIDTH * HEIGHT * 3, DECODER = 1500 };
+static const struct config usual = { .queue_jobs = 4,
+                                     .queue_bytes = 2 * PIXELS,
+                                     .codec_memory_bytes = DECODER, /* less than the file needs */
+                                     .cpu_memory_bytes = 2 * DECODER,
+                                     .processing_ms = 5000,
+                                     .no_worker_ms = 3000 };
+static struct config config;
 static struct slots *slots;
 static struct worker_list workers;
 static int lanes[WORKERS]; /* the workers' ends of their channels */
@@ -37,27 +42,38 @@ static void start(int number) {
     worker->capacity = worker->lanes = 1;
 }
 
-static int begin(void **state) {
-    (void)state;
+static int begin_with(int cells) {
     const struct slot_options options = { .count = SLOTS, .base_bytes = 4096, .span_bytes = 65536 };
     struct failure failure = { 0 };
     slots = slots_create(&options, &failure);
     if (!slots || completion_pipe_open(pipe_ends, SLOTS, &failure)) return -1;
-    workers.count = WORKERS - 1;
+    workers.count = 1;
     worker_handle_init(&workers.all[CPU], "cpu", false);
-    worker_list_add_cell(&workers);
-    start(CPU);
-    start(CELL);
-    workers.all[CELL].wanted = true;
+    worker_list_add_cells(&workers, cells);
+    for (int i = 0; i < workers.count; i++) {
+        start(i);
+        workers.all[i].wanted = true;
+    }
+    config = usual;
     const struct dispatcher_options how = { &config, slots, &pipe_ends[1], &workers };
     dispatcher = dispatcher_create(&how, &failure);
     return dispatcher ? 0 : -1;
 }
 
+static int begin(void **state) {
+    (void)state;
+    return begin_with(1);
+}
+
+static int begin_two(void **state) {
+    (void)state;
+    return begin_with(2);
+}
+
 static int end(void **state) {
     (void)state;
     dispatcher_destroy(dispatcher);
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < workers.count; i++) {
         close(workers.all[i].channel);
         close(lanes[i]);
     }
@@ -74,6 +90,8 @@ static int new_job(const char *device) {
     snprintf(job->device, DEVICE_WANT_MAX, "%s", device);
     job->decoding = DECODING_APART;
     job->probe.format = FORMAT_AVIF;
+    job->probe.bits = 8;
+    job->probe.components = 3;
     job->probe.shape = image_shape(WIDTH, HEIGHT, 3, 8);
     job->body_length = job->image_length = UPLOAD;
     job->pixels_offset = AT;
@@ -90,7 +108,7 @@ static int submit(void) {
 /* The worker that was sent the job since the last call. */
 static int sent_to(int slot) {
     int found = NOBODY;
-    for (int i = 0; i < WORKERS; i++) {
+    for (int i = 0; i < workers.count; i++) {
         struct message message;
         while (channel_take(lanes[i], &message, 1, 0) == 1)
             if (message.kind == CHANNEL_RUN && message.slot == slot) found = i;
@@ -318,15 +336,114 @@ static void test_a_cell_lives_while_it_is_needed(void **state) {
     assert_true(cell->wanted);
 }
 
+static void test_two_cells(void **state) {
+    (void)state;
+    const int one = submit();
+    const int first = sent_to(one);
+    assert_true(first == CELL || first == OTHER);
+    const int other = submit();
+    assert_int_equal(sent_to(other), CELL + OTHER - first);
+    die_in_job(first, one); /* which is no concern of the other's */
+    assert_int_equal(slot_job(slots, other)->deaths, 0);
+    decoded(other, 0, 1);
+    assert_false(complete(other));
+    planned(other);
+    assert_true(complete(other));
+}
+
+/* A decoder needs more than half of the memory: the second waits, though a cell is idle. */
+static void test_decoders_share_their_memory(void **state) {
+    (void)state;
+    config.cpu_memory_bytes = 2 * DECODER - 1;
+    const int one = submit();
+    const int first = sent_to(one);
+    const int other = submit();
+    assert_true(first == CELL || first == OTHER);
+    assert_int_equal(sent_to(other), NOBODY);
+    decoded(one, 0, 1);
+    assert_false(complete(one)); /* its decoder has ended, its pixels are still there */
+    const int second = sent_to(other);
+    assert_true(second == CELL || second == OTHER);
+    config.cpu_memory_bytes = 1; /* not even for one: that runs alone */
+    decoded(other, 0, 1);
+    assert_false(complete(other));
+    planned(one);
+    assert_true(complete(one));
+    planned(other);
+    assert_true(complete(other));
+    const int last = submit();
+    assert_true(sent_to(last) != NOBODY);
+}
+
+/* There are as many cells as jobs wait for one. */
+static void test_cells_come_as_jobs_do(void **state) {
+    (void)state;
+    struct worker_handle *cell = &workers.all[CELL], *other = &workers.all[OTHER];
+    cell->pid = other->pid = 0;
+    cell->wanted = other->wanted = false;
+    submit();
+    assert_true(cell->wanted && !other->wanted);
+    dispatcher_expire(dispatcher);
+    assert_false(other->wanted);
+    submit();
+    dispatcher_expire(dispatcher);
+    assert_true(other->wanted);
+    other->wanted = false;
+    cell->pid = 1 << 30;
+    dispatcher_assign(dispatcher);
+    assert_int_equal(cell->running, 1);
+    dispatcher_expire(dispatcher); /* one job is running, one waits */
+    assert_true(other->wanted);
+    other->wanted = false;
+    cell->pid = other->pid = 1 << 30;
+    dispatcher_assign(dispatcher);
+    assert_int_equal(cell->running + other->running, 2);
+}
+
+/* A picture of 2.4 s, which must be done within 4. */
+static enum status submit_long(void) {
+    struct failure failure = { 0 };
+    const int slot = new_job("auto");
+    slot_job(slots, slot)->probe.shape = image_shape(10000, 10000, 3, 8);
+    slot_job(slots, slot)->progress.deadline_ns = clock_ns() + INT64_C(4000000000);
+    const enum status status = dispatcher_submit(dispatcher, slot, &failure);
+    const double ms = slot_job(slots, slot)->least_ms;
+    assert_true(ms > 2100 && ms < 3900);
+    return status;
+}
+
+/* A job does not wait behind another one if a cell can be started for it. */
+static void test_cells_to_come_count(void **state) {
+    (void)state;
+    config.refuse_times = 1;
+    workers.all[OTHER].pid = 0;
+    assert_int_equal(submit_long(), STATUS_OK);
+    workers.all[OTHER].early_deaths = 1; /* it does not start */
+    assert_int_equal(submit_long(), STATUS_BUSY);
+    workers.all[OTHER].early_deaths = 0;
+    assert_int_equal(submit_long(), STATUS_OK);
+    assert_int_equal(submit_long(), STATUS_BUSY);
+}
+
+#define RUNS_TWO(test)  cmocka_unit_test_setup_teardown(test, begin_two, end)
 #define RUNS_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RUNS_TEST(test_pixels_then_the_plan),      RUNS_TEST(test_one_at_a_time),
-        RUNS_TEST(test_a_broken_file_has_one_run), RUNS_TEST(test_a_death_in_each_run),
-        RUNS_TEST(test_two_deaths_in_one_run),     RUNS_TEST(test_a_death_behind_the_answer),
-        RUNS_TEST(test_pixels_do_not_pile_up),     RUNS_TEST(test_lies_of_the_cell),
-        RUNS_TEST(test_what_is_not_served),        RUNS_TEST(test_a_cell_lives_while_it_is_needed),
+        RUNS_TEST(test_pixels_then_the_plan),
+        RUNS_TEST(test_one_at_a_time),
+        RUNS_TEST(test_a_broken_file_has_one_run),
+        RUNS_TEST(test_a_death_in_each_run),
+        RUNS_TEST(test_two_deaths_in_one_run),
+        RUNS_TEST(test_a_death_behind_the_answer),
+        RUNS_TEST(test_pixels_do_not_pile_up),
+        RUNS_TEST(test_lies_of_the_cell),
+        RUNS_TEST(test_what_is_not_served),
+        RUNS_TEST(test_a_cell_lives_while_it_is_needed),
+        RUNS_TWO(test_two_cells),
+        RUNS_TWO(test_decoders_share_their_memory),
+        RUNS_TWO(test_cells_come_as_jobs_do),
+        RUNS_TWO(test_cells_to_come_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
