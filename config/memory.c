@@ -19,20 +19,16 @@ struct part {
     long bytes;
 };
 
-static long smaller(long a, long b) {
-    return a < b ? a : b;
-}
-
 static long larger(long a, long b) {
     return a > b ? a : b;
 }
 
-/* Decoders; pixels in slots, as many of them again in cells; uploads in cells; processes. */
+/* Codecs; pixels of an image and its results in slots, as many of them again in cells; uploads in
+ * cells; processes. */
 static long cells_bytes(const struct config *config, long cells) {
-    const long decoders = smaller(cells * config->codec_memory_bytes,
-                                  larger(config->codec_memory_bytes, config->cpu_memory_bytes));
-    const long pixels = larger(config->pixels_max * PIXEL_BYTES, config->queue_bytes);
-    return decoders + 2 * pixels + config->queue_bytes +
+    const long codecs = larger(config->codec_memory_bytes, config->cpu_memory_bytes);
+    const long pixels = larger(2 * config->pixels_max * PIXEL_BYTES, config->queue_bytes);
+    return codecs + 2 * pixels + config->queue_bytes +
            cells * ((long)CELL_MIB * MIB + 2 * config->log_buffer_bytes);
 }
 
@@ -46,7 +42,7 @@ void memory_print(const struct config *config, int cores, FILE *out) {
           config->answer_bytes + config->pixels_max * PIXEL_BYTES },
         { "the CPU's worker", "cpu_memory_bytes", config->cpu_memory_bytes },
         { "its lanes", "lanes, idle_bytes", lanes * SMALL_LANES * AREAS * config->idle_bytes },
-        { "decoding cells", "cells, codec_memory_bytes, cpu_memory_bytes, pixels_max, queue_bytes",
+        { "decoding cells", "cells, cpu_memory_bytes, pixels_max, queue_bytes",
           cells_bytes(config, config->cells ? config->cells : cores) },
         { "processes", "log_buffer_bytes",
           PROCESSES * ((long)PROCESS_MIB * MIB + config->log_buffer_bytes) },

@@ -209,13 +209,22 @@ void forecast_init(struct forecast *forecast, const struct worker_list *workers)
     }
 }
 
+/* Describes the work of JOB's run in a cell. */
+static void add_cell_work(struct cost_work *work, const struct job *job) {
+    work->count = 0;
+    if (job->run == RUN_DECODE) cost_work_add_file(work, &job->probe, job->image_length);
+    for (int o = 0; o < job_output_count(job) && job->run == RUN_ENCODE; o++) {
+        const struct encode_options options = job_encode_options(job, &job->outputs[o]);
+        if (job->outputs[o].apart) cost_work_add_result(work, &job->outputs[o].image, &options);
+    }
+}
+
 void forecast_predict(const struct forecast *forecast, const struct job *job,
                       struct forecast_job *predicted) {
-    const bool apart = job->decoding == DECODING_APART;
+    const bool cell = job_is_in_cell(job);
     predicted->work = job->work;
-    if (apart) predicted->work.count = 0;
-    if (apart) cost_work_add_file(&predicted->work, &job->probe, job->image_length);
-    predicted->abreast = job->abreast && !apart;
+    if (cell) add_cell_work(&predicted->work, job);
+    predicted->abreast = job->abreast && !cell;
     predicted->handicap = 1;
     for (int i = 0; i < forecast->workers->count; i++) {
         const struct worker_handle *worker = &forecast->workers->all[i];
@@ -284,15 +293,6 @@ void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
         backlog_set_lanes(backlog, worker->lanes, backlog->room, worker->cpu);
         if (worker_handle_is_apart(worker)) forecast->backlogs[i].apart = true;
         round->backlogs[i] = forecast->backlogs[i];
-    }
-}
-
-void forecast_expect_cells(const struct forecast *forecast, struct forecast_round *round) {
-    for (int i = 0; i < forecast->workers->count; i++) {
-        if (!is_cell(forecast, i) || round->healthy[i]) continue;
-        if (forecast->workers->all[i].early_deaths) continue;
-        round->healthy[i] = true;
-        round->backlogs[i] = (struct backlog){ .lanes = 1, .long_from_ms = CPU_LONG_MS };
     }
 }
 
@@ -405,6 +405,7 @@ void forecast_learn(struct forecast *forecast, int worker, const struct forecast
                     const struct job *job) {
     const int kin = forecast->kin[worker];
     struct cost *cost = &forecast->costs[kin];
+    const bool cell = is_cell(forecast, worker);
     const double ms =
         ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
     const bool done = !job->failure.status;
@@ -412,16 +413,17 @@ void forecast_learn(struct forecast *forecast, int worker, const struct forecast
     if (job->failure.status == STATUS_DEADLINE) learn_least(cost, &predicted->work, job, ms);
     /* Cores that stepped in for a GPU's codec say nothing of the time that codec takes. */
     const unsigned encoders = job_encoders(job);
-    if (!done || job->decoded_by > CODEC_FORMAT || encoders >> (CODEC_FORMAT + 1)) return;
+    const bool stepped_in = job->decoded_by > CODEC_FORMAT || encoders >> (CODEC_FORMAT + 1);
+    if (!done || (stepped_in && !cell)) return;
     forecast->learned_ns[kin] = clock_ns();
     /* A core decodes or encodes one image at a time, not the whole batch. */
     const unsigned own_stages = (job->decoded_by == CODEC_FORMAT ? 1U << COST_DECODE : 0) |
                                 (encoders == 1U << CODEC_FORMAT ? 1U << COST_ENCODE : 0);
-    struct timing timing; /* its spans, some KB, are not read */
-    const double own = own_part(job, ms);
+    struct timing timing;                            /* its spans, some KB, are not read */
+    const double own = cell ? 1 : own_part(job, ms); /* of the plan's run */
     for (int s = 0; s < STAGE_COUNT; s++) timing.stage_ms[s] = job->timing.stage_ms[s] * own;
-    cost_learn(cost, &predicted->work, &timing, ms * own, predicted->backlog.ms, job->batch,
-               own_stages);
+    cost_learn(cost, &predicted->work, &timing, ms * own, predicted->backlog.ms,
+               cell ? 1 : job->batch, own_stages);
 }
 
 void forecast_statistics(const struct forecast *forecast, int worker,

@@ -94,9 +94,6 @@ enum status forecast_check_time(const struct config *config, double wait_ms, dou
 /* Halves what was learned of workers that have not answered for a second. */
 void forecast_begin(struct forecast *forecast, struct forecast_round *round);
 
-/* Counts cells as healthy that are not there, but will be before jobs wait for long. */
-void forecast_expect_cells(const struct forecast *forecast, struct forecast_round *round);
-
 /* True if WORKER has room for a job of that DURATION: backlog_has_room. */
 bool forecast_has_room(const struct forecast *forecast, int worker, enum job_duration duration);
 

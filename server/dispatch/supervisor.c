@@ -377,10 +377,10 @@ enum status supervisor_submit(struct supervisor *supervisor, int slot, struct fa
     const enum status status =
         supervisor->draining ? fail(failure, STATUS_BUSY, "the daemon is stopping; try another one")
                              : dispatcher_submit(supervisor->dispatcher, slot, failure);
-    /* The cell may have to be started. */
-    const bool apart = slot_job(supervisor->options.slots, slot)->decoding == DECODING_APART;
+    /* A cell may have to be started. */
+    const bool cell = job_is_in_cell(slot_job(supervisor->options.slots, slot));
     pthread_mutex_unlock(&supervisor->lock);
-    if (apart) wake_thread(supervisor);
+    if (cell) wake_thread(supervisor);
     return status;
 }
 

@@ -386,8 +386,7 @@ void worker_facts_join(struct worker_facts *all, const struct worker_facts *one)
 bool worker_handle_serves(const struct worker_handle *worker, const struct job *job) {
     const char *device = job->device;
     const uint32_t generation = worker->generation ? worker->generation->number : 0;
-    if (worker->decodes || job->decoding == DECODING_APART)
-        return worker->decodes && job->decoding == DECODING_APART;
+    if (worker->decodes || job_is_in_cell(job)) return worker->decodes && job_is_in_cell(job);
     if (worker->operators != (job->generation != 0) || generation != job->generation) return false;
     if (strcmp(device, "auto") == 0) return true;
     if (strcmp(device, "cuda") == 0) return !worker->cpu;

@@ -67,7 +67,7 @@ enum status worker_list_check(struct worker_list *list, const struct job *job, i
                               struct failure *failure) {
     const int64_t now = clock_ns();
     bool served = false, hope = false;
-    if (job->decoding == DECODING_APART) worker_list_want_cells(list, 1);
+    if (job_is_in_cell(job)) worker_list_want_cells(list, 1);
     for (int i = 0; i < list->count; i++) {
         if (!worker_handle_serves(&list->all[i], job)) continue;
         served = true;
@@ -78,10 +78,10 @@ enum status worker_list_check(struct worker_list *list, const struct job *job, i
                     "device \"%s\" is not served here; GET /readyz lists those that are",
                     job->device);
     if (hope) return STATUS_OK;
-    if (job->decoding == DECODING_APART)
+    if (job_is_in_cell(job))
         return fail(failure, STATUS_BUSY,
-                    "the process that decodes %s is not healthy; try again later",
-                    format_record(job->probe.format)->title);
+                    "the processes that read and write some formats are not healthy; try again "
+                    "later");
     return fail(failure, STATUS_BUSY, "no worker for %sdevice %s is healthy; try again later",
                 job->generation ? "users' operators on " : "", job->device);
 }
@@ -98,6 +98,12 @@ void worker_list_add_operators(struct worker_list *list) {
 void worker_list_add_cells(struct worker_list *list, int count) {
     for (int i = 0; i < count && i < WORKER_CELLS_MAX; i++)
         worker_handle_init_cell(&list->all[list->count++]);
+}
+
+int worker_list_cells(const struct worker_list *list) {
+    int cells = 0;
+    for (int i = 0; i < list->count; i++) cells += list->all[i].decodes;
+    return cells;
 }
 
 void worker_list_want_cells(struct worker_list *list, int jobs) {

@@ -45,6 +45,8 @@ void worker_list_add_operators(struct worker_list *list);
 /* Adds the workers of COUNT decoding cells, behind all others. */
 void worker_list_add_cells(struct worker_list *list, int count);
 
+int worker_list_cells(const struct worker_list *list);
+
 /* Wants as many cells without a job as JOBS wait for one. */
 void worker_list_want_cells(struct worker_list *list, int jobs);
 

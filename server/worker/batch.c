@@ -97,7 +97,7 @@ static enum status decode_aux(const struct batch *batch, const struct item *item
     return status;
 }
 
-/* Takes the pixels that the decoding cell has left in the slot. */
+/* Takes the pixels that a cell has left in the slot. */
 static enum status take_pixels(struct item *item, const struct image *into) {
     struct job *job = item->job;
     struct metadata *metadata = &item->choice.metadata;
@@ -111,7 +111,7 @@ static enum status take_pixels(struct item *item, const struct image *into) {
     metadata->profile = malloc(job->profile_length);
     if (!metadata->profile)
         return fail(&job->failure, STATUS_NO_MEMORY, "no memory for the image's profile");
-    memcpy(metadata->profile, from, job->profile_length);
+    memcpy(metadata->profile, item->bytes + job->profile_offset, job->profile_length);
     metadata->profile_length = job->profile_length;
     return STATUS_OK;
 }
@@ -120,7 +120,7 @@ static enum status decode_image(const struct batch *batch, struct item *item,
                                 const struct image *into) {
     struct job *job = item->job;
     struct codec_limits limits = batch->executor->limits;
-    if (job->decoding == DECODING_DONE) return take_pixels(item, into);
+    if (job->decodes_apart) return take_pixels(item, into);
     limits.accept_damage = job->accept_damage;
     return codec_decode(item->bytes + job->image_offset, job->image_length, &job->probe, &limits,
                         &job->progress, into, &item->choice.metadata, &job->notes, &job->failure);

@@ -351,7 +351,7 @@ static void all_cells_learn_together(void **state) {
     (void)state;
     struct forecast_job predicted;
     struct worker_statistics statistics;
-    struct job job = { .batch = 1, .decoding = DECODING_APART, .image_length = 1000 };
+    struct job job = { .batch = 1, .decodes_apart = true, .run = RUN_DECODE, .image_length = 1000 };
     job.probe.format = FORMAT_AVIF;
     job.probe.shape = image_shape(1000, 1000, 3, 8);
     worker_list_add_cells(&workers, 3);
