@@ -212,7 +212,10 @@ void forecast_init(struct forecast *forecast, const struct worker_list *workers)
 /* Describes the work of JOB's run in a cell. */
 static void add_cell_work(struct cost_work *work, const struct job *job) {
     work->count = 0;
-    if (job->run == RUN_DECODE) cost_work_add_file(work, &job->probe, job->image_length);
+    if (job->run == RUN_DECODE && job->decodes_apart)
+        cost_work_add_file(work, &job->probe, job->image_length);
+    for (int p = 0; p < OP_AUX_MAX && job->run == RUN_DECODE; p++)
+        if (job->aux[p].apart) cost_work_add_file(work, &job->aux[p].probe, job->aux[p].length);
     for (int o = 0; o < job_output_count(job) && job->run == RUN_ENCODE; o++) {
         const struct encode_options options = job_encode_options(job, &job->outputs[o]);
         if (job->outputs[o].apart) cost_work_add_result(work, &job->outputs[o].image, &options);

@@ -5,7 +5,7 @@ int runs_list(const struct job *job, int32_t runs[RUNS_MAX]) {
     int count = 0;
     if (job_encodes_apart(job)) runs[count++] = RUN_ENCODE;
     runs[count++] = RUN_PLAN;
-    if (job->decodes_apart) runs[count++] = RUN_DECODE;
+    if (job->pixels_end) runs[count++] = RUN_DECODE;
     return count;
 }
 
@@ -21,8 +21,12 @@ void runs_displace(struct job *job, int waiting) {
 /* Bytes that JOB's codec may take in a cell, for one file at a time. */
 static uint64_t codec_bytes(const struct job *job, const struct config *config) {
     uint64_t most = 0;
-    if (job->run == RUN_DECODE)
+    if (job->run == RUN_DECODE && job->decodes_apart)
         most = codec_memory_decode(&job->probe, (size_t)config->codec_memory_bytes);
+    for (int p = 0; p < OP_AUX_MAX && job->run == RUN_DECODE; p++) {
+        const uint64_t bytes = job_aux_memory(&job->aux[p], (size_t)config->codec_memory_bytes);
+        if (job->aux[p].apart && bytes > most) most = bytes;
+    }
     for (int o = 0; o < job_output_count(job) && job->run == RUN_ENCODE; o++) {
         const struct encode_options options = job_encode_options(job, &job->outputs[o]);
         const uint64_t bytes = codec_memory_encode(&job->outputs[o].image, &options);
@@ -33,7 +37,7 @@ static uint64_t codec_bytes(const struct job *job, const struct config *config) 
 
 /* Bytes of all pixels that JOB's runs leave for one another. */
 static uint64_t pixels_bytes(const struct job *job) {
-    uint64_t bytes = job->decodes_apart ? job_pixels_bytes(&job->probe.shape) : 0;
+    uint64_t bytes = job->pixels_end ? job->pixels_end - job->pixels_offset : 0;
     for (int o = 0; o < job_output_count(job); o++)
         if (job->outputs[o].apart) bytes += job_pixels_bytes(&job->outputs[o].image);
     return bytes;
@@ -105,8 +109,7 @@ bool runs_go_on(struct runs_held *held, struct job *job, struct earlier_runs *ea
     add_times(job, earlier);
     if (!more || job->failure.status) return runs_release(held, earlier), false;
     memcpy(earlier->ms, stages, sizeof earlier->ms);
-    if (job->run == RUN_DECODE)
-        job->written_length = job->pixels_offset + job_pixels_bytes(&job->probe.shape);
+    if (job->run == RUN_DECODE) job->written_length = job->pixels_end;
     job->written_length = job_bytes_end(job);
     job->run = job->run == RUN_DECODE ? RUN_PLAN : RUN_ENCODE;
     job->deaths = 0;
@@ -118,6 +121,6 @@ bool runs_go_on(struct runs_held *held, struct job *job, struct earlier_runs *ea
 
 void runs_share(const struct job *job, struct job *shared) {
     *shared = *job;
-    if (job->run == RUN_ENCODE || (job->run == RUN_PLAN && job->decodes_apart))
+    if (job->run == RUN_ENCODE || (job->run == RUN_PLAN && job->pixels_end))
         shared->body_length = job->written_length;
 }

@@ -108,7 +108,8 @@ int worker_list_cells(const struct worker_list *list) {
 
 void worker_list_want_cells(struct worker_list *list, int jobs) {
     for (int i = 0; i < list->count && jobs > 0; i++) {
-        if (!list->all[i].decodes || list->all[i].running) continue;
+        const struct worker_handle *worker = &list->all[i];
+        if (!worker->decodes || (worker->pid && worker->running)) continue;
         worker_handle_want(&list->all[i]);
         jobs--;
     }

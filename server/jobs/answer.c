@@ -104,11 +104,10 @@ static bool check_profile(const struct job *answer, const struct job *asked, siz
     return lies_within(answer->profile_offset, answer->profile_length, asked, span);
 }
 
-/* The front knows where the pixels are, and how many. No profile is longer than its file. */
+/* The front knows where the pixels are, and where they end. No profile is longer than its file. */
 static bool check_pixels(const struct job *answer, const struct job *asked, size_t span) {
     return check_notes(answer->notes, asked) && answer->profile_length <= asked->image_length &&
-           check_profile(answer, asked, span) &&
-           lies_within(asked->pixels_offset, job_pixels_bytes(&asked->probe.shape), asked, span);
+           check_profile(answer, asked, span) && asked->pixels_end <= span;
 }
 
 /* Whether the run that ASKED has now makes OUTPUT, which the front asks for. */
@@ -233,7 +232,7 @@ static bool take_bytes(uint8_t *to, const uint8_t *from, const struct job *answe
                        const struct job *asked) {
     if (asked->run == RUN_DECODE)
         memcpy(to + asked->pixels_offset, from + asked->pixels_offset,
-               job_pixels_bytes(&asked->probe.shape));
+               asked->pixels_end - asked->pixels_offset);
     if (asked->run != RUN_ENCODE)
         memcpy(to + answer->profile_offset, from + answer->profile_offset, answer->profile_length);
     for (int o = 0; o < job_output_count(asked); o++) {

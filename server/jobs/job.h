@@ -29,7 +29,13 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 24, OUTPUTS_MAX = 32 };
+enum {
+    REQUEST_ID_MAX = 64,
+    DEVICE_NAME_MAX = 64,
+    DEVICE_WANT_MAX = 24,
+    AUX_NAME_MAX = 24,
+    OUTPUTS_MAX = 32
+};
 
 /* The place that decoded or encoded a job's image: the GPU, or the cores with the reason. */
 enum codec_place {
@@ -55,7 +61,10 @@ enum job_run {
 /* A further image of the upload, in the slot's bytes. */
 struct job_aux {
     uint64_t offset, length; /* length 0: none was sent */
+    char name[AUX_NAME_MAX]; /* of the part */
     struct probe probe;
+    bool apart;             /* decoded in a cell */
+    uint64_t pixels_offset; /* of the gray rows that this leaves, if it is */
 };
 
 /* One result of a job. */
@@ -91,8 +100,9 @@ struct job {
     uint64_t written_length;        /* bytes of the slot that the front wrote, if more */
     struct job_aux aux[OP_AUX_MAX]; /* for plan_aux_step's operator */
     int32_t run;                    /* enum job_run; set by the dispatcher */
-    bool decodes_apart;             /* the first run decodes in a cell */
+    bool decodes_apart;             /* the first run decodes the main image in a cell */
     uint64_t pixels_offset;         /* behind the upload, for an image that is decoded apart */
+    uint64_t pixels_end;            /* of all images that are; 0: none is */
     bool accept_damage;             /* decode what is left of a damaged image (codec.h) */
     int32_t json_only;              /* the client wants the report alone: nothing is encoded */
     bool checksums;                 /* results get a CRC-32 */
@@ -143,6 +153,12 @@ static inline bool job_is_alike(const struct job *a, const struct job *b) {
 /* Bytes of pixels that one run leaves for another: rows without padding, in the machine's order. */
 static inline uint64_t job_pixels_bytes(const struct image *image) {
     return image_row_bytes(image) * (uint64_t)image->height;
+}
+
+/* Heap bytes that decoding AUX takes beside the gray pixels, at most. MOST: as of
+ * codec_memory_decode. */
+static inline uint64_t job_aux_memory(const struct job_aux *aux, size_t most) {
+    return image_bytes(&aux->probe.shape) + codec_memory_decode(&aux->probe, most);
 }
 
 static inline enum format job_output_type(const struct job *job, const struct job_output *output) {

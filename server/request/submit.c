@@ -5,6 +5,7 @@
  * predicted, and the job goes to the supervisor. */
 #include "server/request/request.h"
 
+#include "pipeline/aux_image.h"
 #include "pipeline/plan_tree.h"
 #include "server/request/capacity.h"
 
@@ -140,7 +141,9 @@ static void add_cost(const struct work *work, struct job *job) {
                        job->decodes_apart ? job_pixels_bytes(&probe.shape) : job->image_length);
     for (int i = 0; i < OP_AUX_MAX; i++)
         if (job->aux[i].length) {
-            cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
+            probe = job->aux[i].probe;
+            if (job->aux[i].apart) probe.format = FORMAT_PNM;
+            cost_work_add_file(&job->work, &probe, job->aux[i].length);
             add_aux(work, job, i);
         }
     add_steps(work, job);
@@ -187,14 +190,12 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
     struct job_aux *out = &request_job(request)->aux[place];
     out->offset = aux->offset;
     out->length = aux->length;
+    snprintf(out->name, sizeof out->name, "%s", aux->name);
     const uint8_t *bytes = slot_bytes(request->service->slots, request->slot) + aux->offset;
     enum status status = probe_image(bytes, aux->length, &limits, &out->probe, failure);
     if (!status)
         status = grant_check_type(&request->grant, format_name(out->probe.format), failure);
     if (!status) status = probe_check_data(&out->probe, false, failure);
-    if (!status && format_record(out->probe.format)->contained)
-        status = fail(failure, STATUS_NOT_AN_IMAGE, "%s is read as the main image alone; send PNG",
-                      format_record(out->probe.format)->title);
     fail_named(aux->name, status, failure);
     if (status == STATUS_NOT_AN_IMAGE) /* a 415 would mean the main image */
         status = failure->status = STATUS_BAD_PARAM;
@@ -277,6 +278,22 @@ static void negotiate(struct request *request, const struct work *work) {
     }
 }
 
+/* Images that a cell decodes follow the upload. */
+static void place_pixels(struct job *job) {
+    uint64_t at = job->pixels_offset = slot_paged(job->body_length);
+    job->decodes_apart = format_record(job->probe.format)->contained;
+    if (job->decodes_apart) at += job_pixels_bytes(&job->probe.shape);
+    for (int p = 0; p < OP_AUX_MAX; p++) {
+        struct job_aux *aux = &job->aux[p];
+        aux->apart = aux->length && format_record(aux->probe.format)->contained;
+        if (!aux->apart) continue;
+        const struct image gray = aux_image_shape(&aux->probe);
+        aux->pixels_offset = at;
+        at += job_pixels_bytes(&gray);
+    }
+    job->pixels_end = at > job->pixels_offset ? at : 0;
+}
+
 static void fill_job(struct request *request, const struct work *work) {
     struct job *job = request_job(request);
     const struct settings *settings = &request->settings;
@@ -289,8 +306,7 @@ static void fill_job(struct request *request, const struct work *work) {
     job->share = (int32_t)request->grant.share;
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
     job->accept_damage = settings->accept_damage;
-    job->decodes_apart = format_record(job->probe.format)->contained;
-    job->pixels_offset = slot_paged(job->body_length);
+    place_pixels(job);
     job->json_only = request->answer == ANSWER_JSON;
     for (int o = 0; o < job_output_count(job); o++)
         job->outputs[o].apart = !job->json_only && format_record(job->outputs[o].type)->contained;

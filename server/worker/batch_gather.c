@@ -102,9 +102,8 @@ static size_t codec_bytes(struct batch *batch, const struct job *job, bool known
     const bool pixels = batch->run_items[batch->count].jpeg || job->decodes_apart;
     size_t bytes = pixels ? 0 : codec_memory_decode(&job->probe, most);
     for (int p = 0; p < OP_AUX_MAX; p++)
-        if (job->aux[p].length)
-            bytes = larger(bytes, image_bytes(&job->aux[p].probe.shape) +
-                                      codec_memory_decode(&job->aux[p].probe, most));
+        if (job->aux[p].length && !job->aux[p].apart)
+            bytes = larger(bytes, job_aux_memory(&job->aux[p], most));
     for (int o = 0; o < job_output_count(job) && known && !job->json_only; o++) {
         const struct job_output *output = &job->outputs[o];
         const struct image *result = result_of(batch, batch_image_part(batch, output->part));

@@ -6,6 +6,7 @@
  * pixels alone, has the limit that stays. */
 #include "server/worker/decoding_cell.h"
 
+#include "pipeline/aux_image.h"
 #include "pipeline/codecs/avif/library.h"
 #include "server/jobs/channel.h"
 #include "server/log/log.h"
@@ -61,7 +62,7 @@ static void limit_memory(const struct cell *cell, size_t bytes, bool hard) {
 
 /* ---- a job */
 
-static enum status decode(struct cell *cell, struct job *job, uint8_t *bytes) {
+static enum status decode_image(struct cell *cell, struct job *job, uint8_t *bytes) {
     struct codec_limits limits = cell->limits;
     struct metadata metadata = { 0 };
     struct image into = job->probe.shape;
@@ -74,14 +75,31 @@ static enum status decode(struct cell *cell, struct job *job, uint8_t *bytes) {
         codec_decode(bytes + job->image_offset, job->image_length, &job->probe, &limits,
                      &job->progress, &into, &metadata, &notes, &job->failure);
     job->profile_length = metadata.profile_length;
-    job->profile_offset =
-        metadata.profile_length ? job->pixels_offset + job_pixels_bytes(&into) : 0;
+    job->profile_offset = metadata.profile_length ? job->pixels_end : 0;
     if (metadata.profile_length)
         memcpy(bytes + job->profile_offset, metadata.profile, metadata.profile_length);
     job->notes = notes;
     memcpy(job->warning, metadata.warning, sizeof job->warning);
     metadata_release(&metadata);
     return status;
+}
+
+static enum status decode_aux(struct cell *cell, struct job *job, const struct job_aux *aux,
+                              uint8_t *bytes) {
+    struct image into = aux_image_shape(&aux->probe);
+    into.stride = image_row_bytes(&into);
+    into.pixels = bytes + aux->pixels_offset;
+    limit_memory(cell, (size_t)job_aux_memory(aux, cell->limits.memory_max), false);
+    return fail_named(aux->name,
+                      aux_image_decode(bytes + aux->offset, aux->length, &aux->probe, &cell->limits,
+                                       &job->progress, &into, &job->failure),
+                      &job->failure);
+}
+
+static void decode(struct cell *cell, struct job *job, uint8_t *bytes) {
+    if (job->decodes_apart) decode_image(cell, job, bytes);
+    for (int p = 0; p < OP_AUX_MAX && !job->failure.status; p++)
+        if (job->aux[p].apart) decode_aux(cell, job, &job->aux[p], bytes);
 }
 
 /* Puts a file in place of the pixels of OUTPUT, behind all that is in the slot. */

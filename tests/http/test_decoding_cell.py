@@ -194,21 +194,23 @@ def test_more_than_one_while_jobs_wait(start, large):
 
 
 def test_kills_at_random(start):
-    """Of cells and their workers, under a load of JPEGs and AVIFs. No other request is hurt; a job whose process was killed twice may be."""
+    """Of cells and their workers, under a load of JPEGs, of AVIFs and of pictures that become AVIFs. No other request is hurt; a job whose
+    process was killed twice may be."""
     daemon = start("--cells", "3")
     jpeg = subprocess.run([BURIN, "run", "--device", "cpu", "--type", "jpeg", "-", "-"], input=pnm(smooth(64, 48)), capture_output=True,
                           check=True, timeout=60).stdout
-    right = daemon.post(SAME, SMALL).body
+    out = SAME.replace("pnm", "avif")
+    right = {path: daemon.post(path, SMALL).body for path in (SAME, out)}
     others, ours, wrong, over, random = [], [], [], threading.Event(), np.random.default_rng(5)
 
-    def load(body, statuses):
+    def load(path, body, statuses):
         while not over.is_set():
-            answer = daemon.post(SAME, body, timeout=100)
+            answer = daemon.post(path, body, timeout=100)
             statuses.append(answer.status)
-            if body is SMALL and answer.status == 200 and answer.body != right:
+            if body is SMALL and answer.status == 200 and answer.body != right[path]:
                 wrong.append(len(answer.body))
 
-    threads = [threading.Thread(target=load, args=pair) for pair in [(jpeg, others)] * 2 + [(SMALL, ours)] * 4]
+    threads = [threading.Thread(target=load, args=pair) for pair in [(SAME, jpeg, others)] * 2 + [(SAME, SMALL, ours), (out, SMALL, ours)] * 2]
     for thread in threads:
         thread.start()
     killed = 0
@@ -227,8 +229,8 @@ def test_kills_at_random(start):
         for thread in threads:
             thread.join()
     assert killed > 5 and len(others) > 20 and set(others) == {200}
-    assert not wrong and set(ours) <= {200, 422, 500} and ours.count(200) > 0.9 * len(ours)
-    assert daemon.post(SAME, SMALL).body == right and daemon.becomes_idle()
+    assert not wrong and set(ours) <= {200, 422, 500} and ours.count(200) > 0.5 * len(ours)
+    assert daemon.post(out, SMALL).body == right[out] and daemon.becomes_idle()
 
 
 def test_many_jobs_take_no_more_memory(start):

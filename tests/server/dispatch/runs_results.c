@@ -13,6 +13,7 @@ static int new_result(void) {
     const int slot = new_job("auto");
     struct job *job = slot_job(slots, slot);
     job->decodes_apart = false;
+    job->pixels_end = 0;
     job->probe.format = FORMAT_PNG;
     job->further = 1;
     job->outputs[0].encode.format = FORMAT_PNG;
@@ -111,6 +112,7 @@ static void test_three_runs(void **state) {
     const int slot = new_result();
     struct job *job = slot_job(slots, slot);
     job->decodes_apart = true;
+    job->pixels_end = AT + PIXELS;
     job->probe.format = FORMAT_AVIF;
     assert_int_equal(dispatcher_submit(dispatcher, slot, &failure), STATUS_OK);
     assert_int_equal(sent_to(slot), CELL);
@@ -177,12 +179,38 @@ static void test_lies_about_results(void **state) {
     assert_true(workers.all[CELL].distrusted);
 }
 
+/* A PNG with an AVIF as its mask: a cell decodes the mask alone. */
+static void test_a_mask(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    const int slot = new_result();
+    struct job *job = slot_job(slots, slot);
+    job->outputs[1].apart = false;
+    job->aux[1] = (struct job_aux){ .offset = 500, .length = 100, .apart = true };
+    job->aux[1].probe = job->probe;
+    job->aux[1].probe.format = FORMAT_AVIF;
+    job->aux[1].pixels_offset = AT;
+    job->pixels_end = AT + WIDTH * HEIGHT;
+    assert_int_equal(dispatcher_submit(dispatcher, slot, &failure), STATUS_OK);
+    assert_int_equal(sent_to(slot), CELL);
+    slot_shared_job(slots, slot)->timing.stage_ms[STAGE_DECODE] = 20;
+    __atomic_store_n(&slot_shared_job(slots, slot)->finished_ns, clock_ns(), __ATOMIC_RELEASE);
+    assert_false(complete(slot));
+    assert_int_equal(sent_to(slot), CPU);
+    assert_int_equal(slot_shared_job(slots, slot)->body_length, AT + WIDTH * HEIGHT);
+    left(slot, 2);
+    assert_true(complete(slot));
+    assert_float_equal(job->timing.stage_ms[STAGE_DECODE], 21, 1e-6);
+    assert_int_equal(job->failure.status, STATUS_OK);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         RUNS_TEST(test_the_plan_then_a_file),
         RUNS_TEST(test_three_runs),
         RUNS_TEST(test_results_do_not_pile_up),
         RUNS_TEST(test_lies_about_results),
+        RUNS_TEST(test_a_mask),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,7 @@ static inline int new_job(const char *device) {
     job->probe.shape = image_shape(WIDTH, HEIGHT, 3, 8);
     job->body_length = job->image_length = UPLOAD;
     job->pixels_offset = AT;
+    job->pixels_end = AT + PIXELS;
     return slot;
 }
 

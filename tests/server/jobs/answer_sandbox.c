@@ -122,6 +122,7 @@ static struct scene begin_pixels(void) {
     scene.job->decodes_apart = true;
     scene.job->run = RUN_DECODE;
     scene.job->pixels_offset = PIXELS_AT;
+    scene.job->pixels_end = PIXELS_AT + PIXELS;
     *scene.answer = *scene.job;
     scene.answer->profile_offset = PIXELS_AT + PIXELS;
     scene.answer->profile_length = PROFILE;
