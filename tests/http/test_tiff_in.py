@@ -7,7 +7,6 @@ import io
 import itertools
 import json
 import random
-import shutil
 import struct
 import subprocess
 import zlib
@@ -162,8 +161,11 @@ def page(array, bits=8, colours=None, compression=RAW, predictor=1, planes=1, ro
     """ARRAY: rows x columns x stored samples. MORE: t<number>=(type, values), or None to leave a tag out."""
     height, width, samples = array.shape
     colours = colours if colours is not None else RGB if samples >= 3 else BLACK
-    packed = [(packer or PACKERS[compression])(rows_of(block, bits, order, predictor == 2))
-              for block in blocks_of(array, rows, tile, planes)]
+    blocks = blocks_of(array, rows, tile, planes)
+    if compression == PACKBITS:  # each row of its own; readers need not take others
+        packed = [b"".join(packbits(rows_of(block[y:y + 1], bits, order, False)) for y in range(len(block))) for block in blocks]
+    else:
+        packed = [(packer or PACKERS[compression])(rows_of(block, bits, order, predictor == 2)) for block in blocks]
     tags = {256: (4, [width]), 257: (4, [height]), 258: (3, [bits] * samples), 259: (3, [compression]), 262: (3, [colours]), 277: (3, [samples]),
             284: (3, [planes]), **({317: (3, [predictor])} if predictor != 1 else {})}
     if tile:
@@ -257,3 +259,193 @@ def test_every_layout(daemon, kind, bits):
                     extra=extra, **layout, **more)
         check(daemon, data, picture(array, bits, colours, count - 1 if extra else None, extra == [1], palette),
               ["CMYK was converted to RGB without a colour profile"] if colours == CMYK else [], connection)
+
+
+# ---- other writers and readers
+
+def saved(image, **options):
+    out = io.BytesIO()
+    image.save(out, "TIFF", **options)
+    return out.getvalue()
+
+
+def run_tool(tmp_path, data, tool, *options):
+    source, out = tmp_path / "from.tif", tmp_path / "to.tif"
+    source.write_bytes(data)
+    out.unlink(missing_ok=True)
+    subprocess.run([tool, *options, str(source), str(out)], check=True, timeout=60, capture_output=True)
+    return out.read_bytes()
+
+
+def test_the_writer(tmp_path):
+    """tifffile reads what this file's writer makes; of LZW and PackBits what libtiff has unpacked of it."""
+    rng = random.Random(2)
+    for compression, bits, planes, layout, order in itertools.product(PACKERS, (8, 16), (1, 2), LAYOUTS, "<>"):
+        array = samples(*rng.choice([(17, 19), (50, 35)]), 3, bits)
+        predictor = 2 if compression not in (RAW, PACKBITS) and rng.random() < 0.5 else 1
+        data = tiff(array, order, rng.random() < 0.3, bits=bits, compression=compression, predictor=predictor, planes=planes, **layout)
+        if compression in (LZW, PACKBITS):
+            if planes == 2 and "tile" in layout:
+                continue  # more than tiffcp can
+            data = run_tool(tmp_path, data, "tiffcp", "-c", "none")
+        read = tifffile.imread(io.BytesIO(data))
+        assert np.array_equal(read if read.shape[-1] == 3 else np.moveaxis(read, 0, 2), array)
+
+
+@pytest.mark.parametrize("packing", ["none", "lzw:1", "lzw:2", "zip:1", "zip:2", "packbits"])
+def test_as_libtiff_writes_it(daemon, tmp_path, packing):
+    for bits, count in itertools.product((8, 16), (1, 3, 4)):
+        array = samples(101, 67, count, bits)
+        extra = [2] if count == 4 else None
+        for options in (["-s", "-r", "7", "-B"], ["-s", "-r", "67", "-L", "-8"], ["-t", "-w", "48", "-l", "32", "-L"],
+                        ["-s", "-p", "separate", "-L"], ["-t", "-w", "16", "-l", "64", "-p", "separate", "-B"]):
+            if bits == 16 and "separate" in options:
+                continue  # more than tiffcp can
+            data = run_tool(tmp_path, tiff(array, bits=bits, extra=extra), "tiffcp", "-c", packing, *options)
+            check(daemon, data, array.astype(np.uint16 if bits == 16 else np.uint8))
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "RGBX", "I;16", "I;16B", "CMYK"])
+@pytest.mark.parametrize("compression", ["raw", "tiff_lzw", "tiff_adobe_deflate", "tiff_deflate", "packbits"])
+def test_as_pillow_writes_and_reads_it(daemon, mode, compression):
+    """CMYK is one less or more there."""
+    for width, height in ((1, 1), (300, 1), (41, 67)):
+        if mode.startswith("I;16"):
+            image = Image.frombytes(mode, (width, height), samples(width, height, 1, 16).astype(">u2" if mode[-1] == "B" else "<u2").tobytes())
+        elif mode == "1":
+            image = Image.fromarray(samples(width, height, 1, 8)[..., 0].astype(np.uint8)).convert("1")
+        else:
+            count = len(mode) if mode != "P" else 1
+            image = Image.frombytes(mode, (width, height), samples(width, height, count, 8).astype(np.uint8).tobytes())
+            if mode == "P":
+                image.putpalette(noise(256, 1, 3).tobytes())
+        data = saved(image, compression=compression)
+        shown = Image.open(io.BytesIO(data))
+        shown = np.array(shown if mode in ("L", "LA", "RGB", "RGBA") else shown.convert("L") if mode == "1" else shown)
+        if mode in ("P", "RGBX", "CMYK"):
+            shown = np.array(Image.open(io.BytesIO(data)).convert("RGB"))
+        expected = shown.reshape(height, width, -1).astype(np.uint16 if mode.startswith("I;16") else np.uint8)
+        answer = daemon.post(SAME, data)
+        assert answer.status == 200, answer.body
+        off = np.abs(pixels(answer.body, expected.shape[2]).astype(int) - expected)
+        assert off.max() <= (1 if mode == "CMYK" else 0)
+
+
+@pytest.mark.parametrize("kind", ["gray", "white is zero", "palette", "rgb"])
+def test_as_libtiff_shows_it(daemon, tmp_path, kind):
+    for bits in (1, 2, 4, 8):
+        colours, count, extra = KINDS[kind]
+        if kind == "rgb" and bits < 8:
+            continue
+        more = {"t320": (3, list(COLOUR_MAP[:1 << bits].T.ravel()))} if colours == PALETTE else {}
+        data = tiff(samples(37, 21, count, bits), ">", bits=bits, colours=colours, **more)
+        theirs = tifffile.imread(io.BytesIO(run_tool(tmp_path, data, "tiff2rgba", "-c", "none")))[..., :3]
+        answer = daemon.post(SAME, data)
+        ours = pixels(answer.body, 3 if colours in (PALETTE, RGB) else 1)
+        assert np.array_equal(np.broadcast_to(ours, theirs.shape), theirs)
+
+
+def test_old_codes(daemon):
+    """LZW before TIFF 5.0, which Pillow reads by libtiff; tables that are cleared late, and that are never cleared."""
+    array = samples(150, 120, 1, 8)
+    for packer in (lambda data: lzw(data, old=True), lambda data: lzw(data, old=True, clear_at=300), lambda data: lzw(data, clear_at=300),
+                   lambda data: lzw(data, clear_at=4095)):
+        data = tiff(array, compression=LZW, packer=packer, rows=70)
+        assert np.array_equal(np.array(Image.open(io.BytesIO(data))), array[..., 0])
+        check(daemon, data, array.astype(np.uint8))
+
+
+def test_tables_that_stay_full(daemon):
+    """A writer may go on with twelve bits."""
+    array = noise(200, 120, 1)[..., None].astype(np.uint16)
+    bits, table, word, width, count = Bits(False), {bytes([i]): i for i in range(256)}, b"", 9, 258
+    bits.add(256, 9)
+    for byte in array.astype(np.uint8).tobytes():
+        if word + bytes([byte]) in table:
+            word += bytes([byte])
+            continue
+        bits.add(table[word], width)
+        if count < 4096:
+            table[word + bytes([byte])] = count
+            count += 1
+            width = min(12, (count).bit_length())
+        word = bytes([byte])
+    bits.add(table[word], width)
+    check(daemon, tiff(array, compression=LZW, packer=lambda _: bits.bytes()), array.astype(np.uint8))
+
+
+# ---- pages, orientations, profiles, samples that are left out
+
+FIRST_PAGE = "only the first frame of the animation, or the first page, was taken"
+LEFT_OUT = "samples of the TIFF that are neither colours nor transparency were left out"
+
+
+@pytest.mark.parametrize("order,big", [("<", False), (">", True)])
+def test_pages(daemon, order, big):
+    """A smaller copy and a mask are no pages; if there is nothing else, the first is taken."""
+    arrays = [samples(10 + i, 7, 1, 8) for i in range(3)]
+
+    def files(*kinds):
+        pages = [page(array, order=order) for array in arrays]
+        for (tags, _), kind in zip(pages, kinds):
+            tags.update(kind)
+        return directories(pages[:len(kinds)], order, big)
+
+    small, mask, old_small, plain, one_of_many = {254: (4, [1])}, {254: (4, [4])}, {255: (3, [2])}, {}, {254: (4, [2])}
+    for kinds, chosen, notes in (((plain,), 0, []), ((plain, plain), 0, [FIRST_PAGE]), ((small, plain), 1, []), ((old_small, mask, plain), 2, []),
+                                 ((plain, small), 0, []), ((small, plain, one_of_many), 1, [FIRST_PAGE]), ((small, mask), 0, [])):
+        check(daemon, files(*kinds), arrays[chosen].astype(np.uint8), notes)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+@pytest.mark.parametrize("orientation", range(10))
+def test_orientations(daemon, layout, orientation):
+    for width, height, bits, count in ((1, 1, 8, 1), (37, 50, 8, 3), (50, 37, 16, 4), (3, 70, 16, 2)):
+        array = samples(width, height, count, bits)
+        data = tiff(array, bits=bits, extra=[2] if count in (2, 4) else None, t274=(3, [orientation]), **layout)
+        swap = array.swapaxes(0, 1)
+        turned = {2: array[:, ::-1], 3: array[::-1, ::-1], 4: array[::-1], 5: swap, 6: swap[:, ::-1], 7: swap[::-1, ::-1], 8: swap[::-1]}
+        check(daemon, data, turned.get(orientation, array).astype(np.uint16 if bits == 16 else np.uint8))
+
+
+def test_profiles(daemon):
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    array = samples(20, 10, 3, 8)
+    for data in (tiff(array, t34675=(7, profile)), tiff(array, ">", True, t34675=(1, profile)), saved(Image.fromarray(array.astype(np.uint8)), icc_profile=profile)):
+        answer = daemon.post(SAME, data)
+        assert Image.open(io.BytesIO(answer.body)).info["icc_profile"] == profile and not answer.timing["notes"]
+    cmyk = daemon.post(SAME, tiff(samples(20, 10, 4, 8), colours=CMYK, t34675=(7, profile)))
+    assert "icc_profile" not in Image.open(io.BytesIO(cmyk.body)).info and len(cmyk.timing["notes"]) == 2
+
+
+def test_extra_samples(daemon):
+    """The first that is alpha counts, wherever it stands; the others are left out."""
+    for planes, layout in itertools.product((1, 2), LAYOUTS):
+        array = samples(37, 21, 6, 8)
+        for extra, alpha, premultiplied in (([0, 0, 0], None, False), ([0, 2, 1], 4, False), ([0, 0, 1], 5, True), ([2], 3, False), (None, None, False)):
+            data = tiff(array, planes=planes, extra=extra, compression=DEFLATE, colours=RGB, **layout)
+            check(daemon, data, picture(array, 8, RGB, alpha, premultiplied), [LEFT_OUT])
+        for colours, more in ((PALETTE, {"t320": (3, list(COLOUR_MAP.T.ravel()))}), (CMYK, {}), (WHITE, {})):
+            count = COLOURS[colours] + 1
+            answer = daemon.post(SAME, tiff(array[..., :count], colours=colours, extra=[2], planes=planes, **layout, **more))
+            assert np.array_equal(pixels(answer.body, 2 if colours == WHITE else 4), picture(array[..., :count], 8, colours, count - 1, palette=COLOUR_MAP))
+
+
+def test_palettes_of_eight_bits(daemon):
+    """Their numbers are all below 256; with one above, the higher byte counts."""
+    array, colours = samples(20, 10, 1, 8), noise(256, 1, 3).reshape(256, 3).astype(np.uint16)
+    check(daemon, tiff(array, colours=PALETTE, t320=(3, list(colours.T.ravel()))), colours[array[..., 0]].astype(np.uint8))
+    colours[0, 0] = 256
+    check(daemon, tiff(array, colours=PALETTE, t320=(3, list(colours.T.ravel()))), (colours[array[..., 0]] >> 8).astype(np.uint8))
+
+
+def test_tags_that_may_be_missing_or_of_another_type(daemon):
+    array = samples(20, 10, 1, 8)
+    shown = array.astype(np.uint8)
+    for more in ({"t259": None}, {"t277": None}, {"t284": None}, {"t278": None}, {"t279": None}, {"t256": (3, [20]), "t257": (1, [10])},
+                 {"t339": (3, [1])}, {"t339": (3, [4])}, {"t317": (3, [2])}, {"t258": (4, [8])}, {"t266": (3, [1])}, {"t274": (11, [6.0])},
+                 {"t278": (4, [2 ** 32 - 1])}, {"t279": (4, [10 ** 9])}):
+        check(daemon, tiff(array, **more), shown)
+    check(daemon, tiff(array, big=True, t278=(16, [2 ** 63]), t279=(16, [2 ** 63])), shown)
+    check(daemon, tiff(array >> 7, bits=1, t258=None), (array >> 7).astype(np.uint8) * 255)
+    check(daemon, tiff(array, compression=LZW, rows=3, t279=None), shown)

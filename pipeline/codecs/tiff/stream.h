@@ -22,8 +22,8 @@ struct tiff_stream {
     const char *damage;      /* NULL: none so far */
     enum status status;      /* STATUS_CANCELLED, STATUS_DEADLINE: it stopped */
 
-    /* Bytes that are ready and not yet taken: a string of LZW, or bytes of PackBits as they lie in the
-     * file; or one byte of PackBits, again and again. */
+    /* Bytes that are ready and not yet taken: a string of LZW, or bytes of PackBits as they lie in
+     * the file; or one byte of PackBits, again and again. */
     const uint8_t *ready;
     size_t ready_bytes;
     bool again;
