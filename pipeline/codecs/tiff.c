@@ -92,38 +92,37 @@ static bool open_directory(const struct tiff_header *header, uint64_t at,
     return true;
 }
 
-/* The first entry of a tag counts. Values that do not fit into the entry lie elsewhere in the file;
- * those beyond its end are none. */
-static struct tiff_values find_tag(const struct tiff_header *header,
-                                   const struct directory *directory, enum tag tag) {
-    static const uint8_t sizes[] = { [1] = 1, [3] = 2, [4] = 4, [7] = 1, [16] = 8 };
-    struct tiff_values values = { 0 };
-    for (uint64_t i = 0; i < directory->count; i++) {
-        const uint64_t entry = directory->entries + i * entry_bytes(header);
-        if (read_number(header, entry, 2) != tag) continue;
-        const unsigned word = header->big ? 8 : 4;
-        const uint64_t type = read_number(header, entry + 2, 2);
-        values.size = type < sizeof sizes ? sizes[type] : 0;
-        values.count = read_number(header, entry + 4, word);
-        values.at = entry + 4 + word;
-        if (!values.size || values.count <= word / values.size) break;
-        values.at = read_number(header, values.at, word);
-        if (values.at > header->length || values.count > (header->length - values.at) / values.size)
-            values.size = 0;
-        break;
-    }
-    if (!values.size) values.count = 0;
-    return values;
+/* The first entry of a tag counts. Values that do not fit into the entry lie elsewhere in the file.
+ * Those that lie beyond it, or are no whole numbers, are none, which is noted. */
+static struct tiff_values find_tag(struct tiff_header *header, const struct directory *directory,
+                                   enum tag tag) {
+    static const uint8_t sizes[] = { [1] = 1, [3] = 2,  [4] = 4,  [6] = 1,  [7] = 1, [8] = 2,
+                                     [9] = 4, [13] = 4, [16] = 8, [17] = 8, [18] = 8 };
+    const unsigned word = header->big ? 8 : 4;
+    uint64_t entry = directory->entries, left = directory->count;
+    for (; left && read_number(header, entry, 2) != tag; left--) entry += entry_bytes(header);
+    if (!left) return (struct tiff_values){ 0 };
+    const uint64_t type = read_number(header, entry + 2, 2);
+    struct tiff_values values = { .at = entry + 4 + word,
+                                  .count = read_number(header, entry + 4, word),
+                                  .size = type < sizeof sizes ? sizes[type] : 0 };
+    if (values.size && values.count <= word / values.size) return values;
+    values.at = read_number(header, values.at, word);
+    if (values.size && values.at <= header->length &&
+        values.count <= (header->length - values.at) / values.size)
+        return values;
+    header->values_lost = true;
+    return (struct tiff_values){ 0 };
 }
 
-static uint64_t number_of(const struct tiff_header *header, const struct directory *directory,
+static uint64_t number_of(struct tiff_header *header, const struct directory *directory,
                           enum tag tag, uint64_t otherwise) {
     const struct tiff_values values = find_tag(header, directory, tag);
     return values.count ? tiff_value(header, &values, 0) : otherwise;
 }
 
 /* Neither a smaller copy of another page nor a mask. */
-static bool is_page(const struct tiff_header *header, const struct directory *directory) {
+static bool is_page(struct tiff_header *header, const struct directory *directory) {
     return !(number_of(header, directory, SUBFILE, 0) & 5) &&
            number_of(header, directory, OLD_SUBFILE, 1) != 2;
 }
@@ -204,6 +203,7 @@ static enum status find_page(struct tiff_header *header, struct directory *page,
         }
         at = directory.next;
     }
+    header->values_lost = false; /* by pages that do not matter */
     if (found) return STATUS_OK;
     if (!open_directory(header, first, page))
         return broken(failure, "its first directory is not in the file");
@@ -358,6 +358,8 @@ enum status tiff_read_header(const uint8_t *bytes, size_t length, struct tiff_he
     if (!status) status = read_sides(header, &page, failure);
     if (!status) status = read_pixel(header, &page, failure);
     if (!status) status = read_blocks(header, &page, failure);
+    if (header->values_lost)
+        return broken(failure, "values of its tags are beyond its end, or no whole numbers");
     if (status) return status;
     header->profile = find_tag(header, &page, PROFILE);
     if (header->profile.size != 1) header->profile.count = 0;

@@ -9,6 +9,7 @@ import json
 import random
 import struct
 import subprocess
+import warnings
 import zlib
 
 import cv2
@@ -17,7 +18,7 @@ import pytest
 import tifffile
 from PIL import Image, ImageCms
 
-from conftest import BURIN, check_problem, from_pnm, noise, png, smooth
+from conftest import BURIN, check_problem, noise, png, smooth
 
 SAME = "/brightness?shift=0&type=png&compression=0"
 RAW, LZW, DEFLATE, PACKBITS, OLD_DEFLATE = 1, 5, 8, 32773, 32946
@@ -443,9 +444,197 @@ def test_tags_that_may_be_missing_or_of_another_type(daemon):
     array = samples(20, 10, 1, 8)
     shown = array.astype(np.uint8)
     for more in ({"t259": None}, {"t277": None}, {"t284": None}, {"t278": None}, {"t279": None}, {"t256": (3, [20]), "t257": (1, [10])},
-                 {"t339": (3, [1])}, {"t339": (3, [4])}, {"t317": (3, [2])}, {"t258": (4, [8])}, {"t266": (3, [1])}, {"t274": (11, [6.0])},
+                 {"t339": (3, [1])}, {"t339": (3, [4])}, {"t317": (3, [2])}, {"t258": (4, [8])}, {"t266": (3, [1])},
                  {"t278": (4, [2 ** 32 - 1])}, {"t279": (4, [10 ** 9])}):
         check(daemon, tiff(array, **more), shown)
     check(daemon, tiff(array, big=True, t278=(16, [2 ** 63]), t279=(16, [2 ** 63])), shown)
     check(daemon, tiff(array >> 7, bits=1, t258=None), (array >> 7).astype(np.uint8) * 255)
     check(daemon, tiff(array, compression=LZW, rows=3, t279=None), shown)
+
+
+# ---- what is refused
+
+GRAY = samples(20, 10, 1, 8)
+COLOUR = samples(20, 10, 3, 8)
+
+
+@pytest.mark.parametrize("data,words", [
+    *[(tiff(GRAY, t259=(3, [number])), name) for number, name in (
+        (2, "CCITT"), (3, "CCITT fax"), (4, "CCITT fax"), (6, "JPEG compression"), (7, "JPEG compression"), (32809, "ThunderScan"), (34712, "JPEG 2000"),
+        (34887, "LERC"), (34925, "LZMA"), (50000, "ZSTD"), (50001, "WebP"), (50002, "JPEG XL"), (12345, "unknown compression"))],
+    *[(tiff(COLOUR, t262=(3, [number])), name) for number, name in (
+        (4, "mask"), (6, "YCbCr"), (8, "CIELAB"), (9, "ICC Lab"), (32803, "raw samples of a camera"), (32845, "LogLuv"), (99, "unknown colours"))],
+    (tiff(GRAY, t339=(3, [2])), "sign"), (tiff(GRAY, t339=(3, [3])), "floating point"), (tiff(GRAY, t339=(3, [6])), "no whole numbers"),
+    (tiff(GRAY, t258=(3, [12])), "samples of 12 bits"), (tiff(GRAY, t258=(3, [32])), "samples of 32 bits"), (tiff(COLOUR, t258=(3, [8, 8, 16])), "different bits"),
+    (tiff(GRAY, t266=(3, [2])), "FillOrder 2"), (tiff(GRAY, compression=DEFLATE, t317=(3, [3])), "predictor for floating point"),
+    (tiff(GRAY >> 7, bits=1, compression=LZW, t317=(3, [2])), "fewer than 8 bits"), (tiff(samples(20, 10, 4, 8), colours=CMYK, t332=(3, [2])), "inks"),
+    (tiff(samples(20, 10, 1, 16), bits=16, colours=PALETTE, t320=(3, [0] * 3 * 65536)), "palette of 16 bits"),
+    (tiff(GRAY, t50706=(1, [1, 4, 0, 0])), "raw samples of a camera"), (tiff(GRAY, t254=(4, [1]), t330=(4, [8])), "cameras"),
+    (tiff(GRAY, t277=(3, [65])), "64 samples"), (tiff(GRAY, tile=(16, 4200)), "far wider")], ids=str)
+def test_refused_by_name(daemon, data, words):
+    check_problem(daemon.post(SAME, data), 415, "this is a TIFF with", words, "convert it with")
+    assert daemon.works()
+
+
+def loop(data, target):
+    """The link behind the only directory leads to TARGET."""
+    at = struct.unpack_from("<I", data, 4)[0]
+    end = at + 2 + 12 * struct.unpack_from("<H", data, at)[0]
+    return data[:end] + struct.pack("<I", target(at)) + data[end + 4:]
+
+
+def test_chains_that_break_or_loop(daemon):
+    """They end there."""
+    for target in (lambda at: at, lambda at: 2 ** 32 - 1, lambda at: at + 1, lambda at: 1):
+        answer = daemon.post(SAME, loop(tiff(GRAY), target))
+        assert answer.status == 200 and np.array_equal(pixels(answer.body, 1), GRAY)
+    small = loop(tiff(GRAY, t254=(4, [1])), lambda at: at)
+    check(daemon, small, GRAY.astype(np.uint8))
+    check_problem(daemon.post(SAME, tiff(GRAY)[:4] + struct.pack("<I", 2 ** 32 - 1) + tiff(GRAY)[8:]), 422, "first directory")
+
+
+@pytest.mark.parametrize("data,word", [
+    (tiff(GRAY, t256=(4, [65535]), t257=(4, [65535]), t278=None), "pixels_max"), (tiff(GRAY, t256=(4, [70000])), "side_max"),
+    (tiff(GRAY, t256=(4, [2 ** 32 - 1]), t257=(4, [2 ** 32 - 1])), "4294967295 x 4294967295"), (tiff(GRAY, t256=(4, [0])), "a side"),
+    (tiff(GRAY, t256=None), "a side"), (tiff(GRAY, t262=None), "what its samples mean"), (tiff(GRAY, t273=None), "too few strips"),
+    (tiff(GRAY, t278=(4, [1])), "too few strips"), (tiff(GRAY, t278=(4, [0])), "a side of its strips"), (tiff(GRAY, tile=(16, 16), t322=(3, [0])), "strips or tiles is 0"),
+    (tiff(GRAY, tile=(16, 16), t322=(3, [1]), t323=(3, [1])), "too few strips"), (tiff(GRAY, colours=PALETTE), "palette"),
+    (tiff(GRAY, colours=PALETTE, t320=(3, [0] * 767)), "palette"), (tiff(GRAY, t262=(3, [2])), "too few samples"),
+    (tiff(GRAY, t256=(4, [8000]), t257=(4, [8000])), "cut off"), (tiff(GRAY, compression=DEFLATE, t256=(4, [8000]), t257=(4, [8000])), "cut off"),
+    (tiff(GRAY, compression=LZW, t256=(4, [8000]), t257=(4, [8000])), "cut off"),
+    (tiff(GRAY, compression=PACKBITS, t256=(4, [8000]), t257=(4, [8000])), "cut off"),
+    (tiff(GRAY, t273=(4, [10 ** 9])), "cut off"), (tiff(GRAY, t279=(4, [199])), "cut off"),
+    (tiff(GRAY, t257=(4, [8000]), t256=(4, [8000]), t278=(4, [1]), t273=(4, [8] * 8000), t279=(4, [8000] * 8000), compression=PACKBITS), "broken"),
+    (tiff(GRAY, compression=DEFLATE, packer=lambda data: zlib.compress(data)[:-1] + b"x"), "checksum"),
+    (tiff(GRAY, compression=DEFLATE, packer=lambda data: zlib.compress(data)[:-1]), "cut off"),
+    (tiff(GRAY, compression=DEFLATE, packer=lambda data: b"\x78\x9c" + bytes(90)), "unpacked"),
+    (tiff(GRAY, compression=LZW, packer=lambda data: lzw(data[:-1])), "too few bytes"),
+    (tiff(GRAY, compression=LZW, packer=lambda data: b"\x80\x00\x20" + bytes([255]) * 90), "no meaning"),
+    (tiff(GRAY, t274=(11, [6.0])), "no whole numbers"), (tiff(GRAY)[:60], "first directory"), (b"II*\0", "first directory")], ids=lambda value: value if isinstance(value, str) else "")
+def test_broken(daemon, data, word):
+    check_problem(daemon.post(SAME, data), 422, word)
+
+
+def test_counts_of_four_billion(daemon):
+    """Of a tag's values, and of a directory's entries."""
+    for tag in (256, 258, 262, 273, 277, 278, 279, 338, 339, 34675):
+        data = bytearray(tiff(GRAY, t338=(3, [0]), t339=(3, [1]), t34675=(7, bytes(9))))
+        at = data.index(struct.pack("<H", tag), struct.unpack_from("<I", data, 4)[0])
+        struct.pack_into("<I", data, at + 4, 2 ** 32 - 1)
+        assert daemon.post(SAME, bytes(data)).status == (200 if tag == 34675 else 422), tag
+    big = bytearray(tiff(GRAY, big=True))
+    struct.pack_into("<Q", big, struct.unpack_from("<Q", big, 8)[0], 2 ** 64 - 1)
+    check_problem(daemon.post(SAME, bytes(big)), 422, "first directory")
+
+
+def test_bombs(daemon):
+    """What unpacks to more than the pixels, or takes far more bytes than they do, is not read to its end; blocks may share bytes."""
+    check(daemon, tiff(GRAY, compression=DEFLATE, packer=lambda data: zlib.compress(data + bytes(1 << 26))), GRAY.astype(np.uint8))
+    empty = b"\x78\x9c" + b"\0\0\0\xff\xff" * 1000000
+    check_problem(daemon.post(SAME, tiff(GRAY, compression=DEFLATE, packer=lambda data: empty)), 422, "cut off")
+    clears = Bits(False)
+    for _ in range(8000):
+        clears.add(256, 9)
+    check_problem(daemon.post(SAME, tiff(GRAY, compression=LZW, packer=lambda data: clears.bytes())), 422, "too few bytes")
+    check_problem(daemon.post(SAME, tiff(GRAY, compression=LZW, t317=None, packer=lambda data: b"\x80" * 5000000)), 422, "broken")
+    check_problem(daemon.post(SAME, tiff(GRAY, t259=(3, [PACKBITS]), packer=lambda data: b"\x80" * 5000000)), 422, "too few bytes")
+    row = noise(1000, 1, 1).tobytes()
+    shared = tiff(noise(1000, 1, 1)[..., None].astype(np.uint16), t257=(4, [300]), t278=(4, [1]), t273=(4, [8] * 300), t279=(4, [1000] * 300))
+    check(daemon, shared, np.tile(np.frombuffer(row, np.uint8), (300, 1))[..., None])
+    few = tiff(GRAY, t256=(4, [8000]), t257=(4, [8000]), t278=(4, [8000]), t273=(4, [8] * 1), compression=DEFLATE, t279=(4, [10 ** 6]))
+    check_problem(daemon.post(SAME, few), 422, "cut off")
+
+
+# ---- damage
+
+@pytest.mark.parametrize("compression", PACKERS)
+def test_short_strips(daemon, compression):
+    """Rows before the damage stay, also in later strips; the others are black. In all orientations."""
+    array = samples(30, 20, 3, 8)
+    for orientation, planes in ((1, 1), (4, 1), (6, 1), (8, 2)):
+        tags, blocks = page(array, compression=compression, rows=8, planes=planes, t274=(3, [orientation]))
+        whole = directories([(tags, blocks)])
+        packed = list(blocks)
+        packed[1] = blocks[1][:len(blocks[1]) // 2]
+        tags[279] = (4, [len(block) for block in packed])
+        cut = directories([(tags, packed)])
+        check_problem(daemon.post(SAME, cut), 422, "send ")
+        answer, sound = daemon.post(f"{SAME}&damaged=accept", cut), daemon.post(SAME, whole)
+        assert answer.status == 200 and "damaged" in answer.timing["notes"][0]
+        back = {1: lambda a: a, 4: lambda a: a[::-1], 6: lambda a: a[:, ::-1].swapaxes(0, 1), 8: lambda a: a[::-1].swapaxes(0, 1)}[orientation]
+        ours, theirs = back(pixels(answer.body, 3)), back(pixels(sound.body, 3))
+        assert np.array_equal(theirs, array)
+        same = [np.array_equal(ours[y], theirs[y]) for y in range(20)]
+        assert all(same[:8]) and all(same[16:]) and not same[15]
+        first = same.index(False)
+        assert not ours[first:16].any() and (compression != RAW or first == 12)
+
+
+def test_a_short_tile(daemon):
+    array = samples(40, 40, 1, 8)
+    tags, packed = page(array, tile=(16, 16))
+    packed[4] = packed[4][:16 * 5 + 3]
+    tags[325] = (4, [len(block) for block in packed])
+    data = directories([(tags, packed)])
+    check_problem(daemon.post(SAME, data), 422, "cut off")
+    answer = daemon.post(f"{SAME}&damaged=accept", data)
+    expected = array.astype(np.uint8)
+    expected[16 + 5:32, 16:32] = 0
+    assert np.array_equal(pixels(answer.body, 1), expected)
+
+
+def by_libtiff(data):
+    """RGB of 8 bits, as Pillow has it by libtiff; None: it reads none, or warns."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return np.array(Image.open(io.BytesIO(data)).convert("RGB"))
+    except Exception:  # Pillow raises almost anything for a damaged file
+        return None
+
+
+def test_damaged_files(start):
+    """2,000 of them: none harms. A picture that libtiff unpacks too is the same, where Burin shows one."""
+    daemon, rng = start("--pixels-max", str(1 << 22)), random.Random(21)
+    array = samples(40, 30, 3, 8)
+    sound = [tiff(array, order, big, compression=compression, predictor=predictor, **layout) for compression, predictor, layout, order, big in (
+        (RAW, 1, {}, "<", False), (LZW, 2, {"rows": 7}, ">", False), (LZW, 1, {}, "<", False), (DEFLATE, 2, {"tile": (16, 16)}, "<", True),
+        (PACKBITS, 1, {"rows": 9}, ">", False), (DEFLATE, 1, {"planes": 2, "rows": 10}, ">", False))]
+    shown, compared, connection = 0, 0, daemon.connect()
+    for _ in range(2000):
+        data = bytearray(rng.choice(sound))
+        for _ in range(rng.randint(1, 3)):
+            data[rng.randrange(4, len(data)) if rng.random() < 0.5 else len(data) - 1 - rng.randrange(min(len(data) - 8, 260))] = rng.choice(
+                [0, 1, 8, 255, rng.randrange(256)])
+        if rng.random() < 0.1:
+            del data[rng.randrange(8, len(data)):]
+        connection.request("POST", SAME, bytes(data))
+        response = connection.getresponse()
+        body = response.read()
+        assert response.status in (200, 415, 422), (response.status, body)
+        if response.status != 200:
+            continue
+        shown += 1
+        ours, theirs = np.array(Image.open(io.BytesIO(body)).convert("RGB")), by_libtiff(bytes(data))
+        if theirs is not None and ours.shape == theirs.shape:
+            compared += 1
+            assert np.array_equal(ours, theirs), bytes(data)
+    assert daemon.works() and shown > 500 and compared > 300, (shown, compared)
+
+
+# ---- what comes back
+
+def test_results_are_png_unless_the_request_says_otherwise(daemon, tmp_path):
+    data = saved(Image.fromarray(smooth(60, 40)))
+    assert daemon.post("/brightness?shift=0", data).headers["Content-Type"] == "image/png"
+    assert daemon.post("/brightness?shift=0", data, headers={"Accept": "image/tiff"}).headers["Content-Type"] == "image/png"
+    assert daemon.post("/brightness?shift=0&type=jpeg", data).headers["Content-Type"] == "image/jpeg"
+    check_problem(daemon.post("/brightness?shift=0&type=tiff", data), 400, "type", "png, jpeg")
+    info = daemon.post("/info", tiff(samples(60, 40, 3, 16), bits=16, t274=(3, [6]))).json
+    assert (info["type"], info["mime_type"], info["width"], info["height"], info["space"], info["depth"]) == ("tiff", "image/tiff", 40, 60, "rgb", 16)
+    source = tmp_path / "in.tif"
+    source.write_bytes(data)
+    written = subprocess.run([BURIN, "run", "--device", "cpu", str(source), "-"], check=True, timeout=60, capture_output=True).stdout
+    assert written[1:4] == b"PNG" and np.array_equal(np.array(Image.open(io.BytesIO(written))), smooth(60, 40))
+    answer = daemon.post_form("/carve?dx=1", [("image", png(smooth(60, 40)), "a.png"), ("mask", tiff(samples(60, 40, 1, 8)), "m.tif")])
+    check_problem(answer, 400, "TIFF", "PNG")

@@ -37,6 +37,7 @@ struct tiff_header {
     const uint8_t *bytes;
     size_t length;
     bool big_endian, big; /* BigTIFF */
+    bool values_lost;     /* of a tag that was looked for */
 
     uint32_t width, height;
     uint8_t orientation;

@@ -5,7 +5,7 @@
 
 /* isa-l counts bytes in 32 bits, only to refuse what points to before the first. The deadline is
  * looked at between pieces, and for the other kinds wherever a multiple of it is left. */
-enum { TOTAL_MAX = 1 << 30, PIECE_MAX = 64 << 10 }; /* bytes */
+enum { TOTAL_MAX = 1 << 30, PIECE_MAX = 64 << 10, MORE_MAX = 4096 }; /* bytes */
 
 void tiff_stream_open(struct tiff_stream *stream, enum tiff_compression compression,
                       const uint8_t *bytes, size_t length) {
@@ -13,7 +13,7 @@ void tiff_stream_open(struct tiff_stream *stream, enum tiff_compression compress
     stream->at = bytes;
     stream->end = bytes + length;
     stream->damage = NULL;
-    stream->ready_bytes = 0;
+    stream->ready_bytes = stream->taken = 0;
     stream->word = stream->held = 0;
     switch (compression) {
     case TIFF_RAW:
@@ -33,6 +33,10 @@ void tiff_stream_open(struct tiff_stream *stream, enum tiff_compression compress
 }
 
 /* ---- deflate */
+
+static bool is_deflate(const struct tiff_stream *stream) {
+    return stream->compression == TIFF_DEFLATE || stream->compression == TIFF_OLD_DEFLATE;
+}
 
 static bool is_ended(const struct tiff_stream *stream) {
     return stream->inflate.block_state == ISAL_BLOCK_FINISH;
@@ -153,17 +157,19 @@ static bool refill(struct tiff_stream *stream) {
 
 bool tiff_stream_take(struct tiff_stream *stream, uint8_t *to, size_t count) {
     size_t done = 0;
-    if (stream->compression == TIFF_DEFLATE || stream->compression == TIFF_OLD_DEFLATE)
+    if (is_deflate(stream))
         done = inflate_bytes(stream, to, count);
     else
         while (done < count && (stream->ready_bytes || refill(stream)))
             done += take_ready(stream, to + done, count - done);
     if (done < count && !stream->damage) stream->damage = "a strip or tile has too few bytes";
+    stream->taken += done;
     return !stream->damage && !stream->status;
 }
 
 void tiff_stream_finish(struct tiff_stream *stream) {
-    uint8_t more;
-    if (stream->compression == TIFF_DEFLATE || stream->compression == TIFF_OLD_DEFLATE)
-        inflate_bytes(stream, &more, 1);
+    uint8_t more[MORE_MAX];
+    size_t most = stream->taken + MORE_MAX;
+    while (is_deflate(stream) && !is_ended(stream) && !stream->damage && !stream->status && most)
+        most -= inflate_bytes(stream, more, most < MORE_MAX ? most : MORE_MAX);
 }

@@ -21,6 +21,7 @@ struct tiff_stream {
     const uint8_t *at, *end; /* of the packed bytes; isa-l has got those before */
     const char *damage;      /* NULL: none so far */
     enum status status;      /* STATUS_CANCELLED, STATUS_DEADLINE: it stopped */
+    size_t taken;            /* bytes */
 
     /* Bytes that are ready and not yet taken: a string of LZW, or bytes of PackBits as they lie in
      * the file; or one byte of PackBits, again and again. */
@@ -43,7 +44,8 @@ void tiff_stream_open(struct tiff_stream *stream, enum tiff_compression compress
 /* Writes the next COUNT bytes. False: they are not there. */
 bool tiff_stream_take(struct tiff_stream *stream, uint8_t *to, size_t count);
 
-/* Behind the last byte: finds damage by deflate's checksum. More bytes are none. */
+/* Behind the last byte that is wanted: finds damage by deflate's checksum. More bytes are none, but
+ * they are read only if they are at most 4 KiB more than those before. */
 void tiff_stream_finish(struct tiff_stream *stream);
 
 #endif
