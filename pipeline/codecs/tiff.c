@@ -223,6 +223,12 @@ static bool all_are(const struct tiff_header *header, const struct tiff_values *
 
 static enum status read_bits(struct tiff_header *header, const struct directory *page,
                              struct failure *failure) {
+    const struct tiff_values formats = find_tag(header, page, SAMPLE_FORMAT);
+    const uint64_t format = formats.count ? tiff_value(header, &formats, 0) : 1;
+    if (!all_are(header, &formats, format) || (format != 1 && format != 4))
+        return unread(failure, format == 3   ? "samples that are floating point"
+                               : format == 2 ? "samples with a sign"
+                                             : "samples that are no whole numbers");
     const struct tiff_values bits = find_tag(header, page, BITS);
     const uint64_t number = bits.count ? tiff_value(header, &bits, 0) : 1;
     if (!all_are(header, &bits, number)) return unread(failure, "samples of different bits");
@@ -234,12 +240,6 @@ static enum status read_bits(struct tiff_header *header, const struct directory 
     header->bits = (unsigned)number;
     if (header->differences && header->bits < 8)
         return unread(failure, "differences of samples of fewer than 8 bits");
-    const struct tiff_values formats = find_tag(header, page, SAMPLE_FORMAT);
-    const uint64_t format = formats.count ? tiff_value(header, &formats, 0) : 1;
-    if (!all_are(header, &formats, format) || (format != 1 && format != 4))
-        return unread(failure, format == 3   ? "samples that are floating point"
-                               : format == 2 ? "samples with a sign"
-                                             : "samples that are no whole numbers");
     return STATUS_OK;
 }
 

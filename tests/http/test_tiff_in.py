@@ -464,7 +464,7 @@ COLOUR = samples(20, 10, 3, 8)
         (34887, "LERC"), (34925, "LZMA"), (50000, "ZSTD"), (50001, "WebP"), (50002, "JPEG XL"), (12345, "unknown compression"))],
     *[(tiff(COLOUR, t262=(3, [number])), name) for number, name in (
         (4, "mask"), (6, "YCbCr"), (8, "CIELAB"), (9, "ICC Lab"), (32803, "raw samples of a camera"), (32845, "LogLuv"), (99, "unknown colours"))],
-    (tiff(GRAY, t339=(3, [2])), "sign"), (tiff(GRAY, t339=(3, [3])), "floating point"), (tiff(GRAY, t339=(3, [6])), "no whole numbers"),
+    (tiff(GRAY, t339=(3, [2])), "sign"), (tiff(GRAY, t339=(3, [3]), t258=(3, [32])), "floating point"), (tiff(GRAY, t339=(3, [6])), "no whole numbers"),
     (tiff(GRAY, t258=(3, [12])), "samples of 12 bits"), (tiff(GRAY, t258=(3, [32])), "samples of 32 bits"), (tiff(COLOUR, t258=(3, [8, 8, 16])), "different bits"),
     (tiff(GRAY, t266=(3, [2])), "FillOrder 2"), (tiff(GRAY, compression=DEFLATE, t317=(3, [3])), "predictor for floating point"),
     (tiff(GRAY >> 7, bits=1, compression=LZW, t317=(3, [2])), "fewer than 8 bits"), (tiff(samples(20, 10, 4, 8), colours=CMYK, t332=(3, [2])), "inks"),
