@@ -115,6 +115,15 @@ static void test_bombs(void **state) {
     }
 }
 
+/* Bytes that the pixels cannot need do not count: they are not read. */
+static void test_needless_bytes(void **state) {
+    (void)state;
+    static const char data[5000];
+    assert_int_equal(probe_of(&(struct recipe){ 5, 3, 3, 1, 1, data, 5000 }).data_bytes, 15);
+    assert_int_equal(probe_of(&(struct recipe){ 5, 3, 3, 1, 8, data, 5000 }).data_bytes,
+                     2 * 15 + 1024);
+}
+
 /* Two strips of the same bytes are more than the file: a byte for 32768 pixels must be there. */
 static void test_shared_bytes(void **state) {
     (void)state;
@@ -167,6 +176,7 @@ int main(void) {
         cmocka_unit_test(test_cuts),
         cmocka_unit_test(test_bombs),
         cmocka_unit_test(test_shared_bytes),
+        cmocka_unit_test(test_needless_bytes),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_stopped),
     };
