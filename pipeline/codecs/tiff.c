@@ -13,10 +13,11 @@
 #include <stdio.h>
 
 enum {
-    PAGES_MAX = 1024,   /* that are walked */
-    ENTRIES_MAX = 4096, /* of a directory, as libtiff has it */
-    SIDE_MAX = 1 << 20, /* far more than is read; bytes of a block are counted before */
-    PADDING_MAX = 4096, /* pixels by which a tile may be wider than the picture */
+    ENTRIES_MAX = 4096,          /* of a directory, as libtiff has it */
+    WALK_MAX = 16 * ENTRIES_MAX, /* entries and directories until the page is known */
+    BLOCKS_MAX = 1 << 20,        /* of a plane; each is looked at before a pixel is read */
+    SIDE_MAX = 1 << 20,          /* far more than is read; bytes of a block are counted before */
+    PADDING_MAX = 4096,          /* pixels by which a tile may be wider than the picture */
     DEFLATE_RATIO = 1032,
     PACKBITS_RATIO = 64,
     SHARED_RATIO = 32768, /* pixels a byte */
@@ -193,7 +194,8 @@ static enum status find_page(struct tiff_header *header, struct directory *page,
     uint64_t at = header->length < 2u * word ? 0 : read_number(header, word, word);
     const uint64_t first = at;
     uint64_t found = 0;
-    for (int pages = 0; pages < PAGES_MAX && open_directory(header, at, &directory); pages++) {
+    for (uint64_t walked = 0; walked < WALK_MAX && open_directory(header, at, &directory);) {
+        walked += 1 + directory.count;
         const bool other = at != found && is_page(header, &directory);
         header->more_pages = found && other;
         if (header->more_pages) break;
@@ -300,8 +302,9 @@ static enum status read_blocks(struct tiff_header *header, const struct director
     header->across = (uint32_t)((header->width + width - 1) / width);
     header->down =
         (uint32_t)(((uint64_t)header->height + header->block_height - 1) / header->block_height);
-    const uint64_t blocks =
-        (uint64_t)header->across * header->down * (header->separate ? header->samples : 1);
+    const uint64_t in_plane = (uint64_t)header->across * header->down;
+    const uint64_t blocks = in_plane * (header->separate ? header->samples : 1);
+    if (in_plane > BLOCKS_MAX) return unread(failure, "more than 1048576 strips or tiles");
     if (header->offsets.count < blocks || (header->sizes.count && header->sizes.count < blocks))
         return broken(failure, "it lists too few strips or tiles");
     return STATUS_OK;

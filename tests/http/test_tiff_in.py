@@ -432,6 +432,16 @@ def test_extra_samples(daemon):
             assert np.array_equal(pixels(answer.body, 2 if colours == WHITE else 4), picture(array[..., :count], 8, colours, count - 1, palette=COLOUR_MAP))
 
 
+def test_rows_below_the_picture(daemon):
+    """Tiles have them, and some writers' last strips; they are not read."""
+    array = noise(512, 256, 3).astype(np.uint16)
+    for compression, predictor in ((RAW, 1), (LZW, 2), (DEFLATE, 1), (PACKBITS, 1)):
+        for rows in (1, 3, 200):
+            check(daemon, tiff(array, tile=(256, 256), compression=compression, predictor=predictor, t257=(4, [rows])), array[:rows].astype(np.uint8))
+        for rows in (129, 140, 255):
+            check(daemon, tiff(array, rows=128, compression=compression, predictor=predictor, t257=(4, [rows])), array[:rows].astype(np.uint8))
+
+
 def test_palettes_of_eight_bits(daemon):
     """Their numbers are all below 256; with one above, the higher byte counts."""
     array, colours = samples(20, 10, 1, 8), noise(256, 1, 3).reshape(256, 3).astype(np.uint16)
@@ -470,7 +480,8 @@ COLOUR = samples(20, 10, 3, 8)
     (tiff(GRAY >> 7, bits=1, compression=LZW, t317=(3, [2])), "fewer than 8 bits"), (tiff(samples(20, 10, 4, 8), colours=CMYK, t332=(3, [2])), "inks"),
     (tiff(samples(20, 10, 1, 16), bits=16, colours=PALETTE, t320=(3, [0] * 3 * 65536)), "palette of 16 bits"),
     (tiff(GRAY, t50706=(1, [1, 4, 0, 0])), "raw samples of a camera"), (tiff(GRAY, t254=(4, [1]), t330=(4, [8])), "cameras"),
-    (tiff(GRAY, t277=(3, [65])), "64 samples"), (tiff(GRAY, tile=(16, 4200)), "far wider")], ids=str)
+    (tiff(GRAY, t277=(3, [65])), "64 samples"),
+    (tiff(GRAY, t256=(4, [1025]), t257=(4, [1024]), tile=(16, 16), t322=(3, [1]), t323=(3, [1])), "1048576"), (tiff(GRAY, tile=(16, 4200)), "far wider")], ids=str)
 def test_refused_by_name(daemon, data, words):
     check_problem(daemon.post(SAME, data), 415, "this is a TIFF with", words, "convert it with")
     assert daemon.works()

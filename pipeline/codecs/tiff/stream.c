@@ -5,7 +5,7 @@
 
 /* isa-l counts bytes in 32 bits, only to refuse what points to before the first. The deadline is
  * looked at between pieces, and for the other kinds wherever a multiple of it is left. */
-enum { TOTAL_MAX = 1 << 30, PIECE_MAX = 64 << 10, MORE_MAX = 4096 }; /* bytes */
+enum { TOTAL_MAX = 1 << 30, PIECE_MAX = 64 << 10, MORE = 512 }; /* bytes */
 
 void tiff_stream_open(struct tiff_stream *stream, enum tiff_compression compression,
                       const uint8_t *bytes, size_t length) {
@@ -168,8 +168,8 @@ bool tiff_stream_take(struct tiff_stream *stream, uint8_t *to, size_t count) {
 }
 
 void tiff_stream_finish(struct tiff_stream *stream) {
-    uint8_t more[MORE_MAX];
-    size_t most = stream->taken + MORE_MAX;
+    uint8_t more[MORE];
+    size_t most = stream->taken / 2 + MORE;
     while (is_deflate(stream) && !is_ended(stream) && !stream->damage && !stream->status && most)
-        most -= inflate_bytes(stream, more, most < MORE_MAX ? most : MORE_MAX);
+        most -= inflate_bytes(stream, more, most < MORE ? most : MORE);
 }

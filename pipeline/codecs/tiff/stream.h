@@ -44,8 +44,8 @@ void tiff_stream_open(struct tiff_stream *stream, enum tiff_compression compress
 /* Writes the next COUNT bytes. False: they are not there. */
 bool tiff_stream_take(struct tiff_stream *stream, uint8_t *to, size_t count);
 
-/* Behind the last byte that is wanted: finds damage by deflate's checksum. More bytes are none, but
- * they are read only if they are at most 4 KiB more than those before. */
+/* Behind the last byte that is wanted: finds damage by deflate's checksum, unless more bytes come
+ * than half of those before and 512. Their input is within the bounds of tiff_find_block(). */
 void tiff_stream_finish(struct tiff_stream *stream);
 
 #endif
