@@ -475,7 +475,7 @@ TABLE = [
      "http test_webp_in.py -k no_bytes"),
     ("a code of the GIF's table may be any", "common/lzw.h", "if (code > lzw->next || (lzw->before < 0 && code > end))", "if (lzw->before < 0 && code > end)",
      "unit codecs/gif"),
-    ("the first code after a clear may be an entry", "common/lzw.h", "(lzw->before < 0 && code > end)", "false", "unit codecs/gif"),
+    ("the first code after a clear may be an entry", "common/lzw.h", "(lzw->before < 0 && code > end)", "0", "unit codecs/gif"),
     ("a full table grows", "common/lzw.h", "if (lzw->before >= 0 && lzw->next < LZW_CODES)", "if (lzw->before >= 0)", "unit codecs/gif"),
     ("codes grow to thirteen bits", "common/lzw.h", "lzw->early == 1 << lzw->bits && lzw->bits < LZW_BITS_MAX", "lzw->early == 1 << lzw->bits", "unit codecs/gif"),
     ("a code of one bit more than eight is read", "codecs/gif.c", "header->literal_bits > 8)", "header->literal_bits > 9)", "unit codecs/gif"),
