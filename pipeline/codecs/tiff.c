@@ -17,7 +17,6 @@ enum {
     WALK_MAX = 16 * ENTRIES_MAX, /* entries and directories until the page is known */
     BLOCKS_MAX = 1 << 20,        /* of a plane; each is looked at before a pixel is read */
     SIDE_MAX = 1 << 20,          /* far more than is read; bytes of a block are counted before */
-    PADDING_MAX = 4096,          /* pixels by which a tile may be wider than the picture */
     DEFLATE_RATIO = 1032,
     PACKBITS_RATIO = 64,
     SHARED_RATIO = 32768, /* pixels a byte */
@@ -295,7 +294,7 @@ static enum status read_blocks(struct tiff_header *header, const struct director
     const uint64_t width = tiled ? number_of(header, page, TILE_WIDTH, 0) : header->width;
     const uint64_t rows = number_of(header, page, tiled ? TILE_HEIGHT : STRIP_ROWS, header->height);
     if (!width || !rows) return broken(failure, "a side of its strips or tiles is 0");
-    if (width > (uint64_t)header->width + PADDING_MAX)
+    if (width > (uint64_t)header->width + TIFF_PADDING_MAX)
         return unread(failure, "tiles that are far wider than the picture");
     header->block_width = (uint32_t)width;
     header->block_height = rows < header->height ? (uint32_t)rows : header->height;

@@ -15,7 +15,10 @@
 
 #include "pipeline/codecs/codecs.h"
 
-enum { TIFF_SAMPLES_MAX = 64 };
+enum {
+    TIFF_SAMPLES_MAX = 64,   /* of a pixel */
+    TIFF_PADDING_MAX = 4096, /* pixels by which a tile may be wider than the picture */
+};
 
 enum tiff_compression {
     TIFF_RAW = 1,

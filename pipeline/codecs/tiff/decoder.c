@@ -247,7 +247,7 @@ static enum status take_memory(struct reader *reader) {
 
 uint64_t tiff_decode_memory(const struct probe *probe) {
     const uint64_t band = codec_turned_bytes(probe) ? BAND_ROWS * UINT64_C(8) * probe->width : 0;
-    return row_memory(probe->width + UINT64_C(4096), probe->components) + band +
+    return row_memory((uint64_t)probe->width + TIFF_PADDING_MAX, probe->components) + band +
            STREAMS_MAX * sizeof(struct tiff_stream);
 }
 
