@@ -111,10 +111,12 @@ static void make_pixels(const struct reader *reader, uint8_t *to, uint32_t count
     const uint16_t *values = reader->values;
     uint16_t *wide = (uint16_t *)(void *)to;
     const size_t channels = into->channels, samples = reader->header.samples;
+    if (is_plain(reader) && into->depth == 16) {
+        memcpy(to, values, count * channels * sizeof *values);
+        return;
+    }
     if (is_plain(reader)) {
-        for (size_t i = 0; i < count * channels && into->depth == 8; i++)
-            to[i] = (uint8_t)values[i];
-        if (into->depth == 16) memcpy(to, values, count * channels * sizeof *values);
+        for (size_t i = 0; i < count * channels; i++) to[i] = (uint8_t)values[i];
         return;
     }
     for (size_t x = 0; x < count; x++) {
