@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 /* All places lie in the file, and what is shown lies in what is coded. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     struct isobmff_picture picture;
-    isobmff_has_brand(bytes, length, "avif");
+    isobmff_is(bytes, length, "heic", "hvc1");
     if (isobmff_read(bytes, length, &picture)) return 0;
     const struct isobmff_place places[] = { picture.profile, picture.configuration };
     for (int i = 0; i < 2; i++)

@@ -2,7 +2,7 @@
 """AVIF in: files by avifenc, whose planes avifdec writes as they were decoded. The colours are computed from these here, in
 fractions, as server/README.md says; what a picture looks like comes from the picture that was encoded.
 
-covers: pipeline/codecs/avif/reader.c pipeline/codecs/avif/colour.c"""
+covers: pipeline/codecs/avif/reader.c pipeline/codecs/common/ycbcr.c pipeline/codecs/common/isobmff_pixels.c"""
 import io
 import shutil
 import subprocess

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { FILE_MAX = 16384 };
+enum { FILE_MAX = 65536 };
 
 /* A file that grows at its end; a box that was opened gets its length when it is closed. */
 struct file {
@@ -48,7 +48,7 @@ static void close_box(struct file *file, size_t at) {
 
 /* Differences from a plain picture of 30 x 20. */
 struct recipe {
-    const char *type;  /* of the primary item; NULL: av01 */
+    const char *type;  /* of the primary item or its tiles; NULL: av01 */
     int angle, mirror; /* of irot and imir, plus 1; 0: none */
     bool alpha, premultiplied, profile, track, wide_box;
     unsigned tiles;      /* of a grid */
@@ -134,7 +134,8 @@ static void put_items(struct file *file, const struct recipe *recipe) {
     close_box(file, at);
     at = open_full(file, "iinf", 0);
     put(file, 2, items);
-    for (unsigned i = items; i >= 1; i--) put_item(file, i, i == 1 ? primary : "av01");
+    const char *tile = recipe->type ? recipe->type : "av01";
+    for (unsigned i = items; i >= 1; i--) put_item(file, i, i == 1 ? primary : tile);
     close_box(file, at);
     at = open_full(file, "iloc", 0);
     put(file, 2, 0x4400);
@@ -209,11 +210,16 @@ static void test_a_plain_picture(void **state) {
 static void test_brands(void **state) {
     (void)state;
     const struct file file = make(&(struct recipe){ .track = true });
-    assert_true(isobmff_has_brand(file.bytes, file.length, "mif1"));
-    assert_true(isobmff_has_brand(file.bytes, file.length, "avif"));
-    assert_false(isobmff_has_brand(file.bytes, 20, "avif")); /* cut off before it */
-    assert_false(isobmff_has_brand(file.bytes, 11, "mif1"));
-    assert_false(isobmff_has_brand(file.bytes, file.length, "heic"));
+    assert_true(isobmff_is(file.bytes, file.length, "mif1", ""));
+    assert_true(isobmff_is(file.bytes, file.length, "heicavif", ""));
+    assert_false(isobmff_is(file.bytes, 20, "avif", "av01")); /* cut off before it */
+    assert_false(isobmff_is(file.bytes, 11, "mif1", "av01"));
+    assert_false(isobmff_is(file.bytes, file.length, "heic", "hvc1"));
+    /* a HEIF without a brand of its own is what its primary item is */
+    const struct file tiled = make(&(struct recipe){ .type = "hvc1", .tiles = 4 });
+    assert_true(isobmff_is(file.bytes, file.length, "heic", "av01"));
+    assert_true(isobmff_is(tiled.bytes, tiled.length, "heic", "hvc1"));
+    assert_false(isobmff_is(tiled.bytes, tiled.length, "heic", "av01"));
 }
 
 static void test_what_belongs_to_the_picture(void **state) {
@@ -275,12 +281,13 @@ static void test_limits(void **state) {
     struct isobmff_picture picture;
     assert_null(read_made(&(struct recipe){ .item_bytes = 5000 }, &picture));
     assert_true(picture.stated_bytes == 5000 && picture.there_bytes < 2000);
+    assert_null(read_made(&(struct recipe){ .more_items = 1022 }, &picture));
     assert_non_null(
-        strstr(read_made(&(struct recipe){ .more_items = 255 }, &picture), "256 items"));
-    assert_non_null(strstr(read_made(&(struct recipe){ .tiles = 1, .more_items = 255 }, &picture),
-                           "256 items"));
-    assert_null(read_made(&(struct recipe){ .tiles = 200 }, &picture));
-    assert_int_equal(picture.stated_bytes, 2000);
+        strstr(read_made(&(struct recipe){ .more_items = 1023 }, &picture), "1024 items"));
+    assert_non_null(strstr(read_made(&(struct recipe){ .tiles = 1, .more_items = 1022 }, &picture),
+                           "1024 items"));
+    assert_null(read_made(&(struct recipe){ .tiles = 800 }, &picture));
+    assert_int_equal(picture.stated_bytes, 8000);
 }
 
 /* However a file is cut or changed, the reader stays in it, which a sanitizer watches, and ends. */
@@ -297,7 +304,7 @@ static void test_cut_and_changed(void **state) {
         uint8_t *part = malloc(length + !length);
         memcpy(part, whole.bytes, length);
         assert_non_null(isobmff_read(part, length, &picture));
-        isobmff_has_brand(part, length, "heic");
+        isobmff_is(part, length, "heic", "hvc1");
         free(part);
     }
     uint32_t random = 1;
