@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Tiles may stand out of a small picture by a megapixel. A single color coded by x265 has twice as
- * many bytes as PIXELS_A_BYTE asks for. */
+/* Tiles may stand out of a small picture by a megapixel. A block of 64 x 64 takes more than a bit,
+ * since the choice of its direction is not compressed: x265 needs seven. */
 enum { OVERHANG = 1 << 20, PIXELS_A_BYTE = 32768 };
 
 bool is_heic(const uint8_t *bytes, size_t length) {

@@ -50,7 +50,7 @@ static void fill_chroma(uint8_t *plane, size_t samples, unsigned bits) {
         ((uint16_t *)(void *)plane)[i] = (uint16_t)(1u << (bits - 1));
 }
 
-/* libde265 asks for the memory of a picture: 0 refuses. Strides are counted in samples. It asks only
+/* libde265 asks for the memory of a picture: 0 refuses. It asks only
  * for pictures without its last filter, SAO, which it applies later; so the filter is off until
  * then. */
 static int lend_planes(de265_decoder_context *decoder, struct de265_image_spec *spec,
@@ -75,11 +75,12 @@ static int lend_planes(de265_decoder_context *decoder, struct de265_image_spec *
     picture->luma = picture->memory;
     picture->luma_stride = stride;
     fill_luma(picture, luma);
-    de265.set_plane(image, 0, picture->memory, (int)stride, NULL);
+    de265.set_plane(image, 0, picture->memory, (int)(stride * sample), NULL);
     for (size_t p = 1; p < 3; p++) {
         uint8_t *plane = picture->memory + (luma + (p - 1) * chroma) * sample;
         fill_chroma(plane, chroma, promised->bits);
-        de265.set_plane(image, (int)p, promised->chroma ? plane : NULL, (int)chroma_stride, NULL);
+        de265.set_plane(image, (int)p, promised->chroma ? plane : NULL,
+                        (int)(chroma_stride * sample), NULL);
     }
     return 1;
 }
@@ -168,6 +169,8 @@ static const char *take_image(struct hevc_picture *picture) {
         picture->planes[p] = de265.plane(image, p, &stride);
         picture->strides[p] = (size_t)stride;
     }
+    if (picture->strides[0] != picture->luma_stride * (picture->configuration->bits > 8 ? 2 : 1))
+        return "its decoder counts other bytes in a row";
     picture->vui =
         (struct isobmff_nclx){ true, de265.full_range(image) != 0, (uint16_t)de265.primaries(image),
                                0, (uint16_t)de265.matrix(image) };
