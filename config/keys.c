@@ -290,8 +290,8 @@ static const struct key keys[] = {
       .why = "how long jobs wait for a healthy worker before they are answered 503; a worker that "
              "died is back in 0.3 s on a GPU" },
     { FIELD(cell_idle_ms, KEY_INTEGER), .def = 60000, .min = 0, .max = HOUR_MS, .unit = "ms",
-      .why = "how long the process that decodes AVIF, and nothing else, is kept while it has no "
-             "job; the first job after that waits for a new one, some 50 ms" },
+      .why = "how long the process that decodes AVIF and HEIC, and nothing else, is kept while it "
+             "has no job; the first job after that waits for a new one, some 50 ms" },
 
     { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
       .fits = is_path_or_empty,

@@ -11,7 +11,7 @@
  * greatest ratio; for JPEG it is two bits a block of the first scan, or one if progressive; for
  * WebP two bits a macroblock; for GIF twelve bits for the longest string of a code. There is none
  * for a JPEG with arithmetic coding, nor for a lossless WebP or a small first frame on a large
- * canvas, which must have a byte for 32768 pixels.
+ * canvas, nor for a HEIC, which must have a byte for 32768 pixels.
  *
  * Used by:  the front, before a job is queued; codecs, which refuse a file that differs from it.
  * Owns:     nothing.
@@ -66,7 +66,7 @@ enum status probe_check_data(const struct probe *probe, bool accept_damage,
                              struct failure *failure);
 
 /* The format of a file that begins with BYTES, or FORMAT_NONE. The first 12 suffice, but for an
- * AVIF that names another brand first. */
+ * AVIF or HEIC that names another brand first. */
 enum format probe_format(const uint8_t *bytes, size_t length);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The header is read here: the boxes say which items are the tiles (isobmff.h), and
  * each item's hvcC what its picture is (configuration.h). Both are checked against each other
- * before memory is allocated. Then tile after tile is decoded (tile.h) and copied into planes of the
- * whole picture, those that stand out in part; so chroma is widened over the borders of tiles. */
+ * before memory is allocated. Then tile after tile is decoded (tile.h) and copied into planes of
+ * the whole picture, as far as that goes; so chroma is widened over the borders of tiles. */
 #include "pipeline/codecs/common/isobmff_pixels.h"
 #include "pipeline/codecs/heic/codec.h"
 #include "pipeline/codecs/heic/library.h"
@@ -89,17 +89,19 @@ enum status heic_probe(const uint8_t *bytes, size_t length, struct probe *probe,
     return STATUS_OK;
 }
 
-/* Heap bytes for planes of PIXELS, and for one tile of TILE_PIXELS at a time. */
-static uint64_t memory_of(uint64_t pixels, uint64_t tile_pixels, unsigned chroma, bool alpha,
-                          unsigned bits) {
+/* Heap bytes for planes of PIXELS, and for one tile of TILE_PIXELS at a time, which may have all
+ * CODED bytes. */
+static uint64_t memory_of(uint64_t pixels, uint64_t tile_pixels, uint64_t coded, unsigned chroma,
+                          bool alpha, unsigned bits) {
     const unsigned planes = (chroma ? 3 : 1) + alpha;
-    return pixels * planes * (bits > 8 ? 2 : 1) + hevc_picture_memory(tile_pixels, chroma, bits);
+    return pixels * planes * (bits > 8 ? 2 : 1) +
+           hevc_picture_memory(tile_pixels, coded, chroma, bits);
 }
 
 /* A crop has left half of the pixels, at least. */
 uint64_t heic_decode_memory(const struct probe *probe) {
     const uint64_t pixels = 2 * image_pixels(&probe->shape);
-    return memory_of(pixels, pixels + OVERHANG, HEVC_444, true, probe->bits);
+    return memory_of(pixels, pixels + OVERHANG, probe->data_bytes, HEVC_444, true, probe->bits);
 }
 
 #ifdef BURIN_WITH_HEIC
@@ -156,7 +158,7 @@ static bool canvas_init(struct canvas *canvas, const struct header *header) {
     return true;
 }
 
-/* Copies plane FROM of a tile, whose first sample is at X, Y, into plane TO, as far as that goes. */
+/* Copies plane FROM of a tile, whose first pixel is X, Y, into plane TO, as far as that goes. */
 static void paste(struct canvas *canvas, int to, const struct hevc_picture *tile, int from,
                   uint32_t x, uint32_t y) {
     const struct ycbcr_planes *planes = &canvas->planes;
@@ -273,8 +275,9 @@ static enum status check_memory(const struct decoding *decoding, const struct he
     uint64_t most = (uint64_t)tiling->width * tiling->height;
     if (picture->alpha && (uint64_t)tiling[1].width * tiling[1].height > most)
         most = (uint64_t)tiling[1].width * tiling[1].height;
-    const uint64_t memory = memory_of((uint64_t)picture->width * picture->height, most,
-                                      header->chroma, picture->alpha, header->bits);
+    const uint64_t memory =
+        memory_of((uint64_t)picture->width * picture->height, most, picture->there_bytes,
+                  header->chroma, picture->alpha, header->bits);
     if (memory <= decoding->limits->memory_max) return STATUS_OK;
     return fail(decoding->failure, STATUS_TOO_LARGE,
                 "this HEIC takes %llu bytes to decode and %zu are allowed (codec_memory_bytes); "

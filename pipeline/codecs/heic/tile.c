@@ -6,17 +6,18 @@
 #include "pipeline/codecs/heic/tile.h"
 #include "pipeline/codecs/heic/library.h"
 
-/* Bytes beside the planes, by pixel, measured with libde265 1.0.11 and rounded up: its copy for the
- * last filter is as large as the planes. */
-enum { ALIGNMENT = 64, BLOCK = 16, MARGIN = 4, BESIDE = 3, FIXED = 2 << 20 };
+/* BESIDE, FIXED: bytes by pixel, and once, measured with libde265 1.0.11 and rounded up. */
+enum { ALIGNMENT = 64, BLOCK = 16, MARGIN = 4, BESIDE = 2, FIXED = 1 << 20 };
 
 static unsigned quarters(unsigned chroma) {
     static const unsigned of[] = { 4, 6, 8, 12 };
     return of[chroma & 3];
 }
 
-uint64_t hevc_picture_memory(uint64_t pixels, unsigned chroma, unsigned bits) {
-    return pixels * quarters(chroma) * (bits > 8 ? 2 : 1) / 2 + pixels * BESIDE + FIXED;
+/* It copies the slices, and a plane for its last filter. */
+uint64_t hevc_picture_memory(uint64_t pixels, uint64_t coded, unsigned chroma, unsigned bits) {
+    return pixels * (quarters(chroma) + 4) * (bits > 8 ? 2 : 1) / 4 + pixels * BESIDE + coded +
+           FIXED;
 }
 
 #ifdef BURIN_WITH_HEIC
