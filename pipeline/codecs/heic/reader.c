@@ -14,6 +14,7 @@
 /* Tiles may stand out of a small picture by a megapixel. A block of 64 x 64 takes more than a bit,
  * since the choice of its direction is not compressed: x265 needs seven. */
 enum { OVERHANG = 1 << 20, PIXELS_A_BYTE = 32768 };
+enum { UNSPECIFIED = 2 }; /* a matrix of H.273 */
 
 bool is_heic(const uint8_t *bytes, size_t length) {
     return isobmff_is(bytes, length, "heicheixheimheishevchevx", "hvc1");
@@ -265,7 +266,7 @@ static enum status read_heic(struct reading *reading) {
     const enum status status = read_tiles(reading);
     if (status) return status;
     planes->limited = !nclx->full;
-    planes->matrix = nclx->matrix;
+    planes->matrix = nclx->there ? nclx->matrix : UNSPECIFIED;
     return isobmff_pixels(decoding, &reading->header.picture, planes);
 }
 

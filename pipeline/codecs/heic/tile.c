@@ -124,7 +124,8 @@ static const char *push_slices(const struct hevc_picture *picture, const uint8_t
     unsigned slices = 0;
     for (size_t at = 0, size = 0; at < length; at += size) {
         if (length - at < head) return "a unit is cut off";
-        for (unsigned i = size = 0; i < head; i++) size = size << 8 | bytes[at++];
+        size = 0;
+        for (unsigned i = 0; i < head; i++) size = size << 8 | bytes[at++];
         if (size < 3 || size > length - at) return "a unit is cut off";
         const unsigned type = hevc_unit_type(bytes + at);
         const bool other_layer = bytes[at] & 1 || bytes[at + 1] >> 3;
