@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # One flat Makefile. `make help` lists every target; variables: CUDA=0 or 1, CUDA_ARCHS="80 90", SAN=address,undefined
-# (or thread), OPS_SKIP="carve", WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the one
+# (or thread), OPS_SKIP="carve", HEIC=0, WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the one
 # made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
-PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev libssl-dev esbuild
-TEST_PACKAGES  = $(PACKAGES) g++ libpng-dev libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage libtiff-tools python3-blurhash python3-prometheus-client curl php-cli
+PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev libde265-dev zlib1g-dev libjansson-dev libisal-dev libssl-dev esbuild
+TEST_PACKAGES  = $(PACKAGES) g++ libpng-dev libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin libde265-examples libheif-examples x265 python3-opencv python3-skimage libtiff-tools python3-blurhash python3-prometheus-client curl php-cli
 PAGE_PACKAGES  = $(TEST_PACKAGES) chromium-headless-shell chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd openssl
@@ -79,10 +79,12 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
 override OPS_SKIP := $(OPS_SKIP) $(if $(filter resize,$(OPS_SKIP)),blurhash thumbhash)
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 # An image format is a file of pipeline/codecs/ with its record, and the folder of the same name with the rest of its codec.
-FORMATS = $(sort $(basename $(notdir $(wildcard pipeline/codecs/*.c))))
+# HEIC=0 leaves that one out: HEVC, which is in it, is patented.
+FORMATS_SKIP = $(if $(filter 0,$(HEIC)),heic)
+FORMATS = $(sort $(filter-out $(FORMATS_SKIP),$(basename $(notdir $(wildcard pipeline/codecs/*.c)))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
-C_SOURCES := $(filter-out server/main.c pipeline/ops/%,$(call below,server config pipeline,*.c)) \
+C_SOURCES := $(filter-out server/main.c pipeline/ops/% $(foreach f,$(FORMATS_SKIP),pipeline/codecs/$f.c pipeline/codecs/$f/%),$(call below,server config pipeline,*.c)) \
   $(filter-out %_none.c,$(wildcard cuda/*.c cuda/skeletons/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)
@@ -104,7 +106,7 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # Built from the matching files that are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS := $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
+TESTS := $(filter-out $(foreach f,$(FORMATS_SKIP),$(B)/tests/pipeline/codecs/$f/%),$(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c)) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 # The program burin-bench; other programs of tests/bench use its parts too.
 SUITE = tests/bench/burin-bench
@@ -120,7 +122,7 @@ KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
 BENCH_KERNELS = $(call kept,$(wildcard tests/bench/*.cu))
 CODEC_LADDERS = $(call kept,$(wildcard tests/bench/kernels/jpeg_*.cu $(foreach l,blur clahe resize,tests/bench/kernels/$l.cu)))
 endif
-TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
+TARGETS = $(filter-out replay_main $(FORMATS_SKIP),$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 # The GPU's JPEG codec on the CPU, for tests where there is no GPU.
@@ -134,7 +136,7 @@ TWIN_TESTS = $(addprefix $(B)/tests/,pipeline/codecs/jpeg/parallel pipeline/code
 .DELETE_ON_ERROR:
 
 help: ## this text
-	@echo "make [TARGET] [CUDA=0] [CUDA_ARCHS=\"80 90\"] [SAN=address,undefined] [OPS_SKIP=name]"
+	@echo "make [TARGET] [CUDA=0] [CUDA_ARCHS=\"80 90\"] [SAN=address,undefined] [OPS_SKIP=name] [HEIC=0]"
 	@awk -F":.*## " '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 all: $(PROGRAM) ## the program, build/burin
@@ -438,8 +440,8 @@ deb: ## a Debian package of this build: build/burin_VERSION_ARCH.deb, or burin-c
 
 # The image builds its own program, whether or not this machine has a compiler for GPUs.
 IMAGE_CUDA = $(if $(filter command environment,$(firstword $(origin CUDA))),$(CUDA),1)
-IMAGE_ARGUMENTS = BUILD_BASE RUNTIME_BASE CPU_BASE NVRTC TCC AVIF
-image: ## the container image, by docker, podman or buildah; CUDA=0 without CUDA, NVRTC=1 TCC=1 for users' operators, AVIF=1
+IMAGE_ARGUMENTS = BUILD_BASE RUNTIME_BASE CPU_BASE NVRTC TCC AVIF HEIC
+image: ## the container image, by docker, podman or buildah; CUDA=0 without CUDA, NVRTC=1 TCC=1 for users' operators, AVIF=1, HEIC=1
 	@docker/image.sh $(VERSION) $(if $(filter 0,$(IMAGE_CUDA)),cpu,cuda) $(foreach a,$(IMAGE_ARGUMENTS),$(if $($a),$a=$($a)))
 
 # Tests whose tools cannot be installed say so and are skipped.

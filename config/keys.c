@@ -285,8 +285,9 @@ static const struct key keys[] = {
       .why = "how long jobs wait for a healthy worker before they are answered 503; a worker that "
              "died is back in 0.3 s on a GPU" },
     { FIELD(cells, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "processes",
-      .why = "the most processes that read and write AVIF, a file each, and do nothing else; "
-             "started while files wait; short jobs come first; 0: one for every core" },
+      .why = "the most processes that read AVIF, HEIC and TIFF and write AVIF, a file each, and do "
+             "nothing else; started while files wait; short jobs come first; 0: one for every "
+             "core" },
     { FIELD(cell_idle_ms, KEY_INTEGER), .def = 60000, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "how long each of these is kept without a job; to start one takes some 50 ms" },
 

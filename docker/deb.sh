@@ -25,7 +25,7 @@ Architecture: $arch
 Maintainer: The Burin authors <burin@localhost>
 Installed-Size: $(du -sk --exclude=DEBIAN "$tree" | cut -f1)
 Depends: $("$top/docker/depends.sh" "$tree/usr/bin/burin")
-Suggests: libavif15 | libavif16
+Suggests: libavif15 | libavif16, libde265-0
 $([ "$name" = burin ] && echo "Conflicts: burin-cuda" || printf 'Conflicts: burin\nProvides: burin\nReplaces: burin')
 Section: graphics
 Priority: optional

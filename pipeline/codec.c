@@ -33,6 +33,7 @@ const char *note_text(int index) {
         "parts of the PNG that no pixel needs are broken, missing or too many: they were left out",
         "gAMA, cHRM, sRGB, cICP, mDCV or cLLI were dropped: the output type cannot carry them",
         "samples of the TIFF that are neither colours nor transparency were left out",
+        "the colours have other primaries than sRGB's (by nclx, without a profile), which are lost",
     };
     return index >= 0 && index < NOTE_COUNT ? texts[index] : "";
 }
@@ -164,7 +165,10 @@ const char *codec_missing(enum format format) {
 }
 
 void codec_open_libraries(void) {
-    for (int format = 0; format < FORMAT_COUNT; format++) codec_missing((enum format)format);
+    for (int format = 0; format < FORMAT_COUNT; format++) {
+        codec_missing((enum format)format);
+        if (format_records[format]->unreadable) format_records[format]->unreadable();
+    }
 }
 
 bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes) {

@@ -11,8 +11,8 @@
  * greatest ratio; for JPEG it is two bits a block of the first scan, or one if progressive; for
  * WebP two bits a macroblock; for GIF twelve bits for the longest string of a code; for TIFF it
  * follows from the best ratio of its compression. There is none for a JPEG with arithmetic coding,
- * nor for a lossless WebP, a small first frame on a large canvas, or strips of a TIFF that share
- * bytes, which must have a byte for 32768 pixels.
+ * nor for a lossless WebP, a small first frame on a large canvas, a HEIC, or strips of a TIFF that
+ * share bytes, which must have a byte for 32768 pixels.
  *
  * Used by:  the front, before a job is queued; codecs, which refuse a file that differs from it.
  * Owns:     nothing.
@@ -67,7 +67,7 @@ enum status probe_check_data(const struct probe *probe, bool accept_damage,
                              struct failure *failure);
 
 /* The format of a file that begins with BYTES, or FORMAT_NONE. The first 12 suffice, but for an
- * AVIF that names another brand first. */
+ * AVIF or HEIC that names another brand first. */
 enum format probe_format(const uint8_t *bytes, size_t length);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* shared_library.h - optional libraries, opened while the program runs.
  *
- * Used by:  codecs/avif/library.c; cuda/'s nvml.c, skeletons/nvrtc.c, skeletons/kernel_compiler.c,
- *           bench/nvjpeg_library.cu; server/sandbox/sandbox.c.
+ * Used by:  codecs/'s avif/library.c, heic/library.c; cuda/'s nvml.c, skeletons/nvrtc.c,
+ *           skeletons/kernel_compiler.c, bench/nvjpeg_library.cu; server/sandbox/sandbox.c.
  * Owns:     nothing: the caller closes what it opened, or keeps it as long as the process.
  * Fails:    NULL; false.
  * Threads:  any.

@@ -2,7 +2,7 @@
 """AVIF in: files by avifenc, whose planes avifdec writes as they were decoded. The colours are computed from these here, in
 fractions, as server/README.md says; what a picture looks like comes from the picture that was encoded.
 
-covers: pipeline/codecs/avif/reader.c pipeline/codecs/avif/colour.c"""
+covers: pipeline/codecs/avif/reader.c pipeline/codecs/common/ycbcr.c pipeline/codecs/common/isobmff_pixels.c"""
 import io
 import shutil
 import subprocess
@@ -12,6 +12,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from conftest import BURIN, check_problem, from_pnm, noise, png, pnm, smooth
+from heif import exact_colours
 
 there = subprocess.run([BURIN, "run", "--device", "cpu", "--type", "avif", "-", "-"], input=pnm(noise(8, 8)), capture_output=True,
                        timeout=60).returncode == 0
@@ -51,35 +52,6 @@ def planes(tmp_path, data):
         found.append(samples.reshape(rows, columns).astype(np.int64))
         at += rows * columns * (2 if wide else 1)
     return found
-
-
-def widened(plane, height, width):
-    """Three parts of the nearest sample and one of the next, in each halved direction; rounded half up once."""
-    def both(length, samples):
-        at = np.arange(length)
-        if length == samples:
-            return at, at
-        return at // 2, np.clip(np.where(at % 2, at // 2 + 1, at // 2 - 1), 0, samples - 1)
-
-    (near_y, next_y), (near_x, next_x) = both(height, plane.shape[0]), both(width, plane.shape[1])
-    rows = 3 * plane[near_y] + plane[next_y]
-    return (3 * rows[:, near_x] + rows[:, next_x] + 8) // 16
-
-
-def exact_colours(found, bits, matrix, limited):
-    """R, G, B or gray as real numbers of 0..255 or 0..65535, not clipped."""
-    white, unit = (65535 if bits > 8 else 255), 1 << (bits - 8)
-    black, luma, chroma = (16 * unit, 219 * unit, 224 * unit) if limited else (0, 2 ** bits - 1, 2 ** bits - 1)
-    y = (found[0] - black) / luma
-    if len(found) == 1:
-        return y * white
-    cb, cr = (widened(plane, *found[0].shape) for plane in found[1:])
-    if matrix == 0:
-        return np.dstack([(plane - black) / luma for plane in (cr, found[0], cb)]) * white
-    red, blue = {1: (0.2126, 0.0722), 2: (0.299, 0.114), 6: (0.299, 0.114), 9: (0.2627, 0.0593)}[matrix]
-    cb, cr = (cb - 128 * unit) / chroma, (cr - 128 * unit) / chroma
-    r, b = y + 2 * (1 - red) * cr, y + 2 * (1 - blue) * cb
-    return np.dstack([r, (y - red * r - blue * b) / (1 - red - blue), b]) * white
 
 
 @pytest.mark.parametrize("bits", [8, 10, 12])

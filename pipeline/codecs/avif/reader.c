@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The header is read here (isobmff.h), and nothing of libavif sees a file before
  * that. libavif then finds the same picture in the file and has dav1d decode it, on this thread;
- * neither can be stopped, or reports how far it is. The planes that it returns are turned into
- * pixels row by row (colour.h). */
+ * neither can be stopped, or reports how far it is. */
 #include "pipeline/codecs/avif/codec.h"
-#include "pipeline/codecs/avif/colour.h"
 #include "pipeline/codecs/avif/library.h"
-#include "pipeline/codecs/common/isobmff.h"
-#include "pipeline/codecs/common/oriented_rows.h"
+#include "pipeline/codecs/common/isobmff_pixels.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* av1C: a marker, the profile and level, and a byte of bits. */
@@ -17,7 +13,7 @@ enum { CONFIGURATION_BYTES = 3, HIGH_DEPTH = 1 << 6, TWELVE = 1 << 5, MONOCHROME
 enum { HALVED_X = 1 << 3, HALVED_Y = 1 << 2 };
 
 bool is_avif(const uint8_t *bytes, size_t length) {
-    return isobmff_has_brand(bytes, length, "avif") || isobmff_has_brand(bytes, length, "avis");
+    return isobmff_is(bytes, length, "avifavis", "av01");
 }
 
 /* The probe keeps less than decoding needs. */
@@ -86,28 +82,13 @@ static enum status broken(const struct decoding *decoding, const char *why) {
                 "the AVIF is broken or cut off (%s); send an intact file", why);
 }
 
-static enum status keep_profile(const struct decoding *decoding, const struct header *header) {
-    const struct isobmff_place *place = &header->picture.profile;
-    if (place->length > decoding->limits->profile_max) {
-        *decoding->notes |= NOTE_PROFILE_DROPPED;
-        return STATUS_OK;
-    }
-    if (!place->length) return STATUS_OK;
-    decoding->metadata->profile = malloc(place->length);
-    if (!decoding->metadata->profile)
-        return fail(decoding->failure, STATUS_NO_MEMORY, "no memory for the AVIF's profile");
-    memcpy(decoding->metadata->profile, decoding->bytes + place->at, place->length);
-    decoding->metadata->profile_length = place->length;
-    return STATUS_OK;
-}
-
 /* ---- pixels */
 
 /* False: the picture that was decoded is not the one that the header describes. */
 static bool describe(const avifImage *image, const struct header *header,
-                     struct colour_planes *planes) {
+                     struct ycbcr_planes *planes) {
     const bool gray = image->yuvFormat == AVIF_PIXEL_FORMAT_YUV400;
-    *planes = (struct colour_planes){
+    *planes = (struct ycbcr_planes){
         .width = image->width,
         .height = image->height,
         .bits = image->depth,
@@ -133,34 +114,11 @@ static bool describe(const avifImage *image, const struct header *header,
            !header->picture.alpha == !image->alphaPlane;
 }
 
-static enum status put_rows(const struct decoding *decoding, const struct header *header,
-                            const struct colour *colour, struct oriented_rows *rows) {
-    const struct isobmff_picture *picture = &header->picture;
-    for (uint32_t y = 0; y < picture->down; y++) {
-        const enum status status = progress_check(decoding->progress);
-        if (status) return codec_stopped(status, decoding->failure);
-        colour_row(colour, picture->top + y, picture->left, picture->across,
-                   oriented_rows_begin(rows, y));
-        oriented_rows_end(rows, y);
-    }
-    return STATUS_OK;
-}
-
 static enum status take_pixels(const struct decoding *decoding, const struct header *header,
                                const avifImage *image) {
-    const struct isobmff_picture *picture = &header->picture;
-    struct oriented_rows rows;
-    struct colour_planes planes;
-    struct colour colour;
+    struct ycbcr_planes planes;
     if (!describe(image, header, &planes)) return broken(decoding, "its header contradicts it");
-    oriented_rows_plan(&rows, decoding->into, picture->orientation, picture->across, picture->down);
-    enum status status = colour_init(&colour, &planes, decoding->failure);
-    if (!status && !oriented_rows_init(&rows, 1))
-        status = fail(decoding->failure, STATUS_NO_MEMORY, "no memory for rows of the AVIF");
-    if (!status) status = put_rows(decoding, header, &colour, &rows);
-    oriented_rows_release(&rows);
-    colour_release(&colour);
-    return status;
+    return isobmff_pixels(decoding, &header->picture, &planes);
 }
 
 /* ---- libavif */
@@ -187,8 +145,7 @@ static enum status read_avif(const struct decoding *decoding, const struct heade
     if (stopped) return codec_stopped(stopped, decoding->failure);
     if (result == AVIF_RESULT_OK) result = avif.next_image(decoder);
     if (result != AVIF_RESULT_OK) return broken(decoding, avif.result_text(result));
-    const enum status status = take_pixels(decoding, header, decoder->image);
-    return status ? status : keep_profile(decoding, header);
+    return take_pixels(decoding, header, decoder->image);
 }
 
 enum status avif_decode(const struct decoding *decoding) {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { FILE_MAX = 16384 };
+enum { FILE_MAX = 65536 };
 
 /* A file that grows at its end; a box that was opened gets its length when it is closed. */
 struct file {
@@ -48,13 +48,17 @@ static void close_box(struct file *file, size_t at) {
 
 /* Differences from a plain picture of 30 x 20. */
 struct recipe {
-    const char *type;  /* of the primary item; NULL: av01 */
+    const char *type;  /* of the primary item or its tiles; NULL: av01 */
     int angle, mirror; /* of irot and imir, plus 1; 0: none */
     bool alpha, premultiplied, profile, track, wide_box;
-    unsigned tiles;      /* of a grid */
-    int clap[8];         /* width, height, offsets, each as a fraction; 0: none */
-    uint32_t item_bytes; /* as iloc states; 0: 10, and all are there */
-    unsigned more_items; /* beside those that are needed */
+    unsigned tiles;         /* of a grid */
+    int clap[8];            /* width, height, offsets, each as a fraction; 0: none */
+    uint32_t item_bytes;    /* as iloc states; 0: 10, and all are there */
+    unsigned more_items;    /* beside those that are needed */
+    uint32_t grid_at;       /* in the file */
+    unsigned columns, rows; /* of a grid, as its own bytes state; 0: they are not there */
+    unsigned width, height; /* the picture's, as its grid states */
+    unsigned side;          /* of a tile; 0: as the picture */
 };
 
 static void put_properties(struct file *file, const struct recipe *recipe) {
@@ -79,15 +83,22 @@ static void put_properties(struct file *file, const struct recipe *recipe) {
     at = open_full(file, "auxC", 0); /* 6 */
     put_text(file, alpha, sizeof alpha);
     close_box(file, at);
-    at = open_box(file, "colr"); /* 7: says nothing of a profile */
+    at = open_box(file, "colr"); /* 7: Display P3, by BT.601, full range */
     put_text(file, "nclx", 4);
-    put(file, 7, 0);
+    put(file, 7, UINT64_C(0x000c000d000680));
     close_box(file, at);
     at = open_box(file, "colr"); /* 8 */
     put_text(file, "profICC!", 8);
     close_box(file, at);
     at = open_box(file, "clap"); /* 9 */
     for (int i = 0; i < 8; i++) put(file, 4, (uint32_t)recipe->clap[i]);
+    close_box(file, at);
+    at = open_full(file, "ispe", 0); /* 10 */
+    put(file, 4, recipe->side);
+    put(file, 4, recipe->side);
+    close_box(file, at);
+    at = open_box(file, "hvcC"); /* 11 */
+    put(file, 4, 0x68766343);
     close_box(file, at);
     close_box(file, ipco);
 }
@@ -112,7 +123,7 @@ static void put_associations(struct file *file, const struct recipe *recipe) {
     put(file, 1, 6);
     for (unsigned t = 0; t < recipe->tiles; t++) {
         put(file, 2, 3 + t);
-        put(file, 2, 0x0102);
+        put(file, recipe->side ? 3 : 2, recipe->side ? 0x020a0b : 0x0102);
     }
     close_box(file, at);
 }
@@ -134,7 +145,8 @@ static void put_items(struct file *file, const struct recipe *recipe) {
     close_box(file, at);
     at = open_full(file, "iinf", 0);
     put(file, 2, items);
-    for (unsigned i = items; i >= 1; i--) put_item(file, i, i == 1 ? primary : "av01");
+    const char *tile = recipe->type ? recipe->type : "av01";
+    for (unsigned i = items; i >= 1; i--) put_item(file, i, i == 1 ? primary : tile);
     close_box(file, at);
     at = open_full(file, "iloc", 0);
     put(file, 2, 0x4400);
@@ -143,8 +155,8 @@ static void put_items(struct file *file, const struct recipe *recipe) {
         put(file, 2, i);
         put(file, 2, 0);
         put(file, 2, 1);
-        put(file, 4, 0);
-        put(file, 4, recipe->item_bytes ? recipe->item_bytes : 10);
+        put(file, 4, i == 1 && recipe->columns ? recipe->grid_at : 0);
+        put(file, 4, i == 1 && recipe->columns ? 8 : recipe->item_bytes ? recipe->item_bytes : 10);
     }
     close_box(file, at);
 }
@@ -158,10 +170,18 @@ static void put_reference(struct file *file, const char *type, unsigned from, un
     close_box(file, at);
 }
 
-static struct file make(const struct recipe *recipe) {
+static struct file make(const struct recipe *wanted) {
     struct file file = { .length = 0 };
+    struct recipe given = *wanted, *recipe = &given;
     size_t at = open_box(&file, "ftyp"), meta;
     put_text(&file, "mif1\0\0\0\0mif1avif", 16);
+    close_box(&file, at);
+    at = open_box(&file, "free");
+    given.grid_at = (uint32_t)file.length;
+    put(&file, 2, 0);
+    put(&file, 2, recipe->columns ? (recipe->rows - 1) << 8 | (recipe->columns - 1) : 0);
+    put(&file, 2, recipe->width);
+    put(&file, 2, recipe->height);
     close_box(&file, at);
     meta = open_full(&file, "meta", 0);
     put_items(&file, recipe);
@@ -209,11 +229,16 @@ static void test_a_plain_picture(void **state) {
 static void test_brands(void **state) {
     (void)state;
     const struct file file = make(&(struct recipe){ .track = true });
-    assert_true(isobmff_has_brand(file.bytes, file.length, "mif1"));
-    assert_true(isobmff_has_brand(file.bytes, file.length, "avif"));
-    assert_false(isobmff_has_brand(file.bytes, 20, "avif")); /* cut off before it */
-    assert_false(isobmff_has_brand(file.bytes, 11, "mif1"));
-    assert_false(isobmff_has_brand(file.bytes, file.length, "heic"));
+    assert_true(isobmff_is(file.bytes, file.length, "mif1", ""));
+    assert_true(isobmff_is(file.bytes, file.length, "heicavif", ""));
+    assert_false(isobmff_is(file.bytes, 20, "avif", "av01")); /* cut off before it */
+    assert_false(isobmff_is(file.bytes, 11, "mif1", "av01"));
+    assert_false(isobmff_is(file.bytes, file.length, "heic", "hvc1"));
+    /* a HEIF without a brand of its own is what its primary item is */
+    const struct file tiled = make(&(struct recipe){ .type = "hvc1", .tiles = 4 });
+    assert_true(isobmff_is(file.bytes, file.length, "heic", "av01"));
+    assert_true(isobmff_is(tiled.bytes, tiled.length, "heic", "hvc1"));
+    assert_false(isobmff_is(tiled.bytes, tiled.length, "heic", "av01"));
 }
 
 static void test_what_belongs_to_the_picture(void **state) {
@@ -250,6 +275,63 @@ static void test_a_grid(void **state) {
     assert_int_equal(picture.stated_bytes, 120);
 }
 
+/* 30 x 20 pixels of tiles of 16 x 16, or in one piece. */
+static void test_tiles(void **state) {
+    (void)state;
+    static struct isobmff_tile tiles[ISOBMFF_ITEMS_MAX];
+    struct isobmff_tiling tiling;
+    struct isobmff_picture picture;
+    const struct recipe sound = {
+        .type = "hvc1", .tiles = 4, .columns = 2, .rows = 2, .width = 30, .height = 20, .side = 16
+    };
+    struct file file = make(&sound);
+    assert_null(isobmff_read(file.bytes, file.length, &picture));
+    assert_null(isobmff_tiles(file.bytes, file.length, &picture, false, &tiling, tiles));
+    assert_true(tiling.columns == 2 && tiling.rows == 2);
+    assert_true(tiling.width == 16 && tiling.height == 16);
+    for (int i = 0; i < 4; i++) {
+        assert_memory_equal(file.bytes + tiles[i].configuration.at, "hvcC", 4);
+        assert_true(tiles[i].whole && tiles[i].coded.length == 10 && tiles[i].coded.at == 0);
+    }
+    assert_non_null(isobmff_tiles(file.bytes, file.length, &picture, true, &tiling, NULL));
+    static const struct {
+        unsigned tiles, columns, rows, width, height, side;
+        const char *fault;
+    } bad[] = { { 4, 2, 2, 31, 20, 16, "ispe" },     { 3, 2, 2, 30, 20, 16, "too few" },
+                { 5, 2, 2, 30, 20, 16, "too many" }, { 2, 2, 1, 30, 20, 16, "cover" },
+                { 4, 2, 2, 30, 20, 32, "beside" },   { 1, 1, 1, 30, 20, 4000, "more pixels" },
+                { 4, 256, 5, 30, 20, 16, "1024" },   { 1, 1, 1, 30, 20, 70000, "65535" } };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct recipe recipe = sound;
+        recipe.tiles = bad[i].tiles;
+        recipe.columns = bad[i].columns;
+        recipe.rows = bad[i].rows;
+        recipe.width = bad[i].width;
+        recipe.height = bad[i].height;
+        recipe.side = bad[i].side;
+        file = make(&recipe);
+        assert_null(isobmff_read(file.bytes, file.length, &picture));
+        const char *fault = isobmff_tiles(file.bytes, file.length, &picture, false, &tiling, NULL);
+        assert_non_null(fault);
+        if (!strstr(fault, bad[i].fault)) fail_msg("%s", fault);
+    }
+    file = make(&(struct recipe){ .item_bytes = 5000 });
+    assert_null(isobmff_read(file.bytes, file.length, &picture));
+    assert_null(isobmff_tiles(file.bytes, file.length, &picture, false, &tiling, tiles));
+    assert_true(tiling.columns == 1 && tiling.rows == 1 && tiling.width == 30);
+    assert_true(!tiles->whole && tiles->coded.length == file.length);
+}
+
+/* An item may have a colr of each kind. */
+static void test_colours(void **state) {
+    (void)state;
+    struct isobmff_picture picture;
+    assert_null(read_made(&(struct recipe){ .profile = true }, &picture));
+    assert_true(picture.nclx.there && picture.nclx.full && picture.nclx.primaries == 12);
+    assert_true(picture.nclx.transfer == 13 && picture.nclx.matrix == 6);
+    assert_int_equal(picture.profile.length, 4);
+}
+
 static void test_crops(void **state) {
     (void)state;
     struct isobmff_picture picture;
@@ -275,12 +357,13 @@ static void test_limits(void **state) {
     struct isobmff_picture picture;
     assert_null(read_made(&(struct recipe){ .item_bytes = 5000 }, &picture));
     assert_true(picture.stated_bytes == 5000 && picture.there_bytes < 2000);
+    assert_null(read_made(&(struct recipe){ .more_items = 1022 }, &picture));
     assert_non_null(
-        strstr(read_made(&(struct recipe){ .more_items = 255 }, &picture), "256 items"));
-    assert_non_null(strstr(read_made(&(struct recipe){ .tiles = 1, .more_items = 255 }, &picture),
-                           "256 items"));
-    assert_null(read_made(&(struct recipe){ .tiles = 200 }, &picture));
-    assert_int_equal(picture.stated_bytes, 2000);
+        strstr(read_made(&(struct recipe){ .more_items = 1023 }, &picture), "1024 items"));
+    assert_non_null(strstr(read_made(&(struct recipe){ .tiles = 1, .more_items = 1022 }, &picture),
+                           "1024 items"));
+    assert_null(read_made(&(struct recipe){ .tiles = 800 }, &picture));
+    assert_int_equal(picture.stated_bytes, 8000);
 }
 
 /* However a file is cut or changed, the reader stays in it, which a sanitizer watches, and ends. */
@@ -297,7 +380,7 @@ static void test_cut_and_changed(void **state) {
         uint8_t *part = malloc(length + !length);
         memcpy(part, whole.bytes, length);
         assert_non_null(isobmff_read(part, length, &picture));
-        isobmff_has_brand(part, length, "heic");
+        isobmff_is(part, length, "heic", "hvc1");
         free(part);
     }
     uint32_t random = 1;
@@ -325,6 +408,8 @@ int main(void) {
         cmocka_unit_test(test_what_belongs_to_the_picture),
         cmocka_unit_test(test_orientation),
         cmocka_unit_test(test_a_grid),
+        cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_colours),
         cmocka_unit_test(test_crops),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_cut_and_changed),

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/codecs/heic/codec.h"
+#include "pipeline/codecs/heic/library.h"
+
+const struct format_record format_heic = {
+    .name = "heic",
+    .title = "HEIC",
+    .media_types = { "image/heic", "image/heif" },
+    .endings = { "heic", "heif" },
+    .places = { [FORMATS_DESCRIBED] = 8 },
+    .recognizes = is_heic,
+    .unreadable = heic_reading_missing,
+    .probe = heic_probe,
+    .decode = heic_decode,
+    .contained = true,
+    .decode_memory = heic_decode_memory,
+    .decode_costs = { { .cpu = { 1, 200, 10 } } },
+};

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Bits of a parameter set are read one by one, past the bytes that keep a start code
+ * from appearing; behind the end all bits are 0, and the reader has failed. */
+#include "pipeline/codecs/heic/configuration.h"
+#include "pipeline/codecs/codecs.h"
+
+enum { HEAD_BYTES = 23, VPS = 32, SPS = 33, PPS = 34, SUB_LAYERS_MAX = 7, SIDE_MAX = 1 << 16 };
+
+struct bits {
+    const uint8_t *bytes;
+    size_t length, at; /* at: the byte that the next bit is in */
+    unsigned used;     /* bits of that byte */
+    unsigned zeros;    /* bytes of 0 right before it */
+    bool failed;
+};
+
+static unsigned take_bit(struct bits *bits) {
+    if (!bits->used && bits->zeros >= 2 && bits->at < bits->length && bits->bytes[bits->at] == 3) {
+        bits->at++;
+        bits->zeros = 0;
+    }
+    if (bits->at >= bits->length) {
+        bits->failed = true;
+        return 0;
+    }
+    const uint8_t byte = bits->bytes[bits->at];
+    const unsigned bit = byte >> (7 - bits->used) & 1;
+    if (++bits->used == 8) {
+        bits->used = 0;
+        bits->zeros = byte ? 0 : bits->zeros + 1;
+        bits->at++;
+    }
+    return bit;
+}
+
+static uint32_t take_bits(struct bits *bits, unsigned count) {
+    uint32_t value = 0;
+    for (unsigned i = 0; i < count; i++) value = value << 1 | take_bit(bits);
+    return value;
+}
+
+static void skip_bits(struct bits *bits, unsigned count) {
+    for (unsigned i = 0; i < count; i++) take_bit(bits);
+}
+
+/* ue(v): as many bits as there were zeros before the first 1, which belongs to them. */
+static uint32_t take_golomb(struct bits *bits) {
+    unsigned zeros = 0;
+    while (!bits->failed && !take_bit(bits))
+        if (++zeros > 31) bits->failed = true;
+    return bits->failed ? 0 : (1u << zeros) - 1 + take_bits(bits, zeros);
+}
+
+/* profile_tier_level: 88 bits of profile, and 8 of level for the whole; then which of the lower
+ * layers have either. */
+static void skip_profile(struct bits *bits, unsigned sub_layers) {
+    unsigned profile[SUB_LAYERS_MAX] = { 0 }, level[SUB_LAYERS_MAX] = { 0 };
+    skip_bits(bits, 96);
+    for (unsigned i = 0; i < sub_layers; i++) {
+        profile[i] = take_bit(bits);
+        level[i] = take_bit(bits);
+    }
+    if (sub_layers) skip_bits(bits, 2 * (8 - sub_layers));
+    for (unsigned i = 0; i < sub_layers; i++) skip_bits(bits, 88 * profile[i] + 8 * level[i]);
+}
+
+/* Sides that a window cuts off, in samples of luma; false: nothing is left. */
+static bool take_window(struct bits *bits, struct hevc_configuration *set) {
+    const uint64_t across = set->chroma == HEVC_420 || set->chroma == HEVC_422 ? 2 : 1;
+    const uint64_t down = set->chroma == HEVC_420 ? 2 : 1;
+    uint64_t cut_x = 0, cut_y = 0;
+    if (take_bit(bits)) {
+        cut_x = across * take_golomb(bits);
+        cut_x += across * take_golomb(bits);
+        cut_y = down * take_golomb(bits);
+        cut_y += down * take_golomb(bits);
+    }
+    if (cut_x >= set->width || cut_y >= set->height) return false;
+    set->shown_width = set->width - (uint32_t)cut_x;
+    set->shown_height = set->height - (uint32_t)cut_y;
+    return true;
+}
+
+static const char *read_sps(const struct hevc_unit *unit, struct hevc_configuration *set) {
+    struct bits bits = { .bytes = unit->bytes, .length = unit->length };
+    skip_bits(&bits, 16 + 4); /* the head, and the VPS that the set belongs to */
+    const unsigned sub_layers = take_bits(&bits, 3);
+    skip_bits(&bits, 1);
+    if (sub_layers >= SUB_LAYERS_MAX) return "its SPS has too many layers";
+    skip_profile(&bits, sub_layers);
+    take_golomb(&bits); /* its number */
+    set->chroma = take_golomb(&bits);
+    if (set->chroma > HEVC_444) return "its SPS has an unknown kind of chroma";
+    if (set->chroma == HEVC_444 && take_bit(&bits))
+        return "its colours are coded as three pictures";
+    set->width = take_golomb(&bits);
+    set->height = take_golomb(&bits);
+    if (!set->width || !set->height || set->width > SIDE_MAX || set->height > SIDE_MAX)
+        return "its SPS has a side of 0, or above 65536";
+    if (!take_window(&bits, set)) return "its SPS shows nothing of the picture";
+    set->bits = 8 + take_golomb(&bits);
+    if (8 + take_golomb(&bits) != set->bits)
+        return "its chroma has other bits a sample than its luma";
+    return bits.failed ? "its SPS is cut off" : NULL;
+}
+
+/* The sets of a file agree in all that they promise. */
+static const char *add_set(struct hevc_configuration *configuration, unsigned type,
+                           const struct hevc_unit *unit) {
+    struct hevc_configuration set = { .count = 0 };
+    if (configuration->count == HEVC_SETS_MAX) return "its hvcC has more than 16 parameter sets";
+    configuration->sets[configuration->count++] = *unit;
+    if (type != SPS) return NULL;
+    const char *fault = read_sps(unit, &set);
+    if (fault) return fault;
+    if (configuration->width &&
+        (configuration->width != set.width || configuration->height != set.height ||
+         configuration->shown_width != set.shown_width ||
+         configuration->shown_height != set.shown_height || configuration->chroma != set.chroma ||
+         configuration->bits != set.bits))
+        return "its parameter sets contradict each other";
+    configuration->width = set.width;
+    configuration->height = set.height;
+    configuration->shown_width = set.shown_width;
+    configuration->shown_height = set.shown_height;
+    configuration->chroma = set.chroma;
+    configuration->bits = set.bits;
+    return NULL;
+}
+
+const char *hevc_configuration_read(const uint8_t *bytes, size_t length,
+                                    struct hevc_configuration *configuration) {
+    *configuration = (struct hevc_configuration){ .count = 0 };
+    if (length < HEAD_BYTES) return "its picture has no hvcC";
+    configuration->length_bytes = 1 + (bytes[21] & 3);
+    size_t at = HEAD_BYTES;
+    for (unsigned arrays = bytes[22]; arrays; arrays--) {
+        if (length - at < 3) return "its hvcC is cut off";
+        unsigned units = read_be16(bytes + at + 1);
+        for (at += 3; units; units--) {
+            const size_t size = length - at < 2 ? 0 : read_be16(bytes + at);
+            if (size < 2 || size > length - at - 2) return "its hvcC is cut off";
+            const struct hevc_unit unit = { bytes + at + 2, size };
+            const unsigned type = hevc_unit_type(unit.bytes);
+            const char *fault =
+                type >= VPS && type <= PPS ? add_set(configuration, type, &unit) : NULL;
+            if (fault) return fault;
+            at += 2 + size;
+        }
+    }
+    return configuration->width ? NULL : "its hvcC has no SPS";
+}
