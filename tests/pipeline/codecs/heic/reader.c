@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Small files that x265 has coded, kept for the fuzzer: who may decode them, when that stops, what it
- * may take, and what is left of a damaged one. tests/http/test_heic_in.py compares pixels. */
+/* Small files that x265 has coded, kept for the fuzzer: who may decode them, when that stops, what
+ * it may take, and what is left of a damaged one. tests/http/test_heic_in.py compares pixels. */
 #include "pipeline/codecs/heic/library.h"
 #include "tests/pipeline/codecs/made_files.h"
 
