@@ -79,6 +79,7 @@ def test_matrices_that_are_not_read(daemon):
     check_problem(daemon.post(SAME, plain(76, 52, nclx(1, 8, True), kind="444")[0]), 415, "matrix 8")
 
 
+@pytest.mark.skipif(not shutil.which("heif-enc"), reason="there is no heif-enc here")
 def test_lossless_by_heif_enc(daemon, tmp_path):
     """Gray and alpha are as they were; colours take two roundings, to YCbCr and back. Odd sides, which heif-enc crops by clap."""
     picture = np.dstack([smooth(75, 53), np.tile(np.arange(75, dtype=np.uint8), (53, 1))])
