@@ -42,7 +42,6 @@ struct config {
     long body_bytes_max;
     long pixels_max;
     long side_max;
-    long result_pixels_max[FORMAT_COUNT]; /* avif_pixels_max...; 0: no key limits the format */
     long encode_still_ms;
     long scans_max;
     long scan_pixels_max;
@@ -90,6 +89,7 @@ struct config {
     long worker_still_ms;
     long launcher_still_ms;
     long no_worker_ms;
+    long cells;
     long cell_idle_ms;
 
     /* users' operators */

@@ -40,7 +40,7 @@ extern const struct codec_limits codec_limits_default;
 
 /* Bits for what a codec dropped or changed; the report shows their texts under `notes`. */
 enum note {
-    NOTE_FIRST_FRAME = 1 << 0,        /* of an animation */
+    NOTE_FIRST_FRAME = 1 << 0,        /* of an animation, or the first page */
     NOTE_DEPTH_CUT = 1 << 1,          /* 16 bits rounded to 8: the output type holds no more */
     NOTE_ALPHA_FLATTENED = 1 << 2,    /* laid on the background */
     NOTE_PROFILE_DROPPED = 1 << 3,    /* too large, or the output type or colours cannot carry it */
@@ -52,9 +52,10 @@ enum note {
     NOTE_HEADER_ODD = 1 << 9,         /* a JPEG's header is wrong where no pixel depends on it */
     NOTE_PARTS_LEFT_OUT = 1 << 10,    /* of a PNG, broken or too many, which no pixel needs */
     NOTE_COLOUR_DROPPED = 1 << 11,    /* chunks of a PNG, which the output type cannot carry */
-    NOTE_PRIMARIES_IGNORED = 1 << 12, /* of an AVIF or HEIC without a profile */
+    NOTE_SAMPLES_LEFT_OUT = 1 << 12,  /* of a TIFF: neither colours nor transparency */
+    NOTE_PRIMARIES_IGNORED = 1 << 13, /* of an AVIF or HEIC without a profile */
 };
-enum { NOTE_COUNT = 13, WARNING_MAX = 96 };
+enum { NOTE_COUNT = 14, WARNING_MAX = 96 };
 
 /* Bytes of a PNG's chunks that describe its colours: six of them, with their frames. */
 enum { COLOUR_CHUNKS_MAX = 6 * 12 + 73 };

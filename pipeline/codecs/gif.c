@@ -12,13 +12,12 @@
  * Pillow differs: to it the canvas around a frame has the colour of index 0, unless there is a
  * transparent one, and an index beyond the palette is a gray. */
 #include "pipeline/codecs/codecs.h"
+#include "pipeline/codecs/common/lzw.h"
 
 enum {
     FILE_HEAD = 13,
     FRAME_HEAD = 10, /* comma, place, sides, flags */
     BLOCKS_MAX = 1 << 20,
-    CODES = 4096, /* a code has at most 12 bits */
-    CODE_BITS_MAX = 12,
     CANVAS_RATIO = 32768,
     HAS_PALETTE = 0x80, /* of flags, whose lowest three bits are then the palette's size */
     INTERLACED = 0x40,
@@ -132,8 +131,8 @@ static const char *read_gif_header(const uint8_t *bytes, size_t length, struct h
 static uint64_t least_bytes(const struct header *header) {
     if (!is_covered(header)) return (uint64_t)header->width * header->height / CANVAS_RATIO;
     const uint64_t pixels = (uint64_t)header->columns * header->rows;
-    const uint64_t longest = CODES - 1 - (1u << header->literal_bits);
-    return (pixels * CODE_BITS_MAX + longest * 8 - 1) / (longest * 8);
+    const uint64_t longest = LZW_CODES - 1 - (1u << header->literal_bits);
+    return (pixels * LZW_BITS_MAX + longest * 8 - 1) / (longest * 8);
 }
 
 static enum status gif_probe(const uint8_t *bytes, size_t length, struct probe *probe,
@@ -173,10 +172,7 @@ struct picture {
     struct header header;
     struct source source;
     enum status stopped; /* cancelled or over its deadline */
-    /* A code is a string: that of its prefix, and an index behind. */
-    uint16_t prefixes[CODES];
-    uint8_t lasts[CODES];
-    uint8_t string[CODES]; /* of one code, at its end */
+    struct lzw lzw;
     uint8_t colours[256][4];
     uint32_t x, y, pass, rows_done; /* in the frame */
 };
@@ -247,39 +243,22 @@ static void lay(struct picture *picture, const uint8_t *indices, size_t length) 
     }
 }
 
-/* Decodes up to the last pixel; what comes behind is not read. Where the table is full, codes keep
- * their 12 bits until one clears the table. Returns what is wrong, or NULL. */
+/* Decodes up to the last pixel; what comes behind is not read. Returns what is wrong, or NULL. */
 static const char *unpack(struct picture *picture) {
-    const unsigned literal_bits = picture->header.literal_bits;
-    const int clear = 1 << literal_bits, end = clear + 1;
-    unsigned bits = literal_bits + 1;
-    int next = end + 1, before = -1; /* the entry to make; the code before, -1 at the start */
-    uint8_t first = 0;               /* of the last string */
+    struct lzw *lzw = &picture->lzw;
+    lzw->literal_bits = picture->header.literal_bits;
+    lzw_clear(lzw);
     while (picture->rows_done < picture->header.rows) {
-        const int code = next_code(picture, bits);
-        if (code < 0 || code == end) return "its data ends before the picture does";
-        if (code == clear) {
-            bits = literal_bits + 1;
-            next = end + 1;
-            before = -1;
+        const int code = next_code(picture, lzw->bits);
+        size_t length;
+        if (code < 0 || code == lzw_end_code(lzw)) return "its data ends before the picture does";
+        if (code == lzw_clear_code(lzw)) {
+            lzw_clear(lzw);
             continue;
         }
-        if (code > next || (before < 0 && code > end)) return "its data has a code of no meaning";
-        uint8_t *string = picture->string + CODES;
-        int rest = code;
-        if (code == next) { /* the entry that this code makes */
-            *--string = first;
-            rest = before;
-        }
-        for (; rest > end; rest = picture->prefixes[rest]) *--string = picture->lasts[rest];
-        *--string = first = (uint8_t)rest;
-        if (before >= 0 && next < CODES) {
-            picture->prefixes[next] = (uint16_t)before;
-            picture->lasts[next++] = first;
-            if (next == 1 << bits && bits < CODE_BITS_MAX) bits++;
-        }
-        before = code;
-        lay(picture, string, (size_t)(picture->string + CODES - string));
+        const uint8_t *string = lzw_string(lzw, code, &length);
+        if (!string) return "its data has a code of no meaning";
+        lay(picture, string, length);
     }
     return NULL;
 }
