@@ -11,8 +11,8 @@
  * greatest ratio; for JPEG it is two bits a block of the first scan, or one if progressive; for
  * WebP two bits a macroblock; for GIF twelve bits for the longest string of a code; for TIFF it
  * follows from the best ratio of its compression. There is none for a JPEG with arithmetic coding,
- * nor for a lossless WebP, a small first frame on a large canvas, strips of a TIFF that share
- * bytes, or a HEIC, which must have a byte for 32768 pixels.
+ * nor for a lossless WebP, a small first frame on a large canvas, a HEIC, or strips of a TIFF that
+ * share bytes, which must have a byte for 32768 pixels.
  *
  * Used by:  the front, before a job is queued; codecs, which refuse a file that differs from it.
  * Owns:     nothing.

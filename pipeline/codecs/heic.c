@@ -7,7 +7,7 @@ const struct format_record format_heic = {
     .title = "HEIC",
     .media_types = { "image/heic", "image/heif" },
     .endings = { "heic", "heif" },
-    .places = { [FORMATS_DESCRIBED] = 9 },
+    .places = { [FORMATS_DESCRIBED] = 8 },
     .recognizes = is_heic,
     .unreadable = heic_reading_missing,
     .probe = heic_probe,

@@ -647,5 +647,16 @@ def test_results_are_png_unless_the_request_says_otherwise(daemon, tmp_path):
     source.write_bytes(data)
     written = subprocess.run([BURIN, "run", "--device", "cpu", str(source), "-"], check=True, timeout=60, capture_output=True).stdout
     assert written[1:4] == b"PNG" and np.array_equal(np.array(Image.open(io.BytesIO(written))), smooth(60, 40))
-    answer = daemon.post_form("/carve?dx=1", [("image", png(smooth(60, 40)), "a.png"), ("mask", tiff(samples(60, 40, 1, 8)), "m.tif")])
-    check_problem(answer, 400, "TIFF", "PNG")
+
+
+def test_masks(daemon):
+    """As PNGs of the same samples are."""
+    keep = np.zeros((40, 60, 1), np.uint16)
+    keep[5:20, 5:25] = 1
+    image = ("image", png(smooth(60, 40)), "a")
+    masks = tiff(keep, bits=1, compression=PACKBITS), png((keep[..., 0] * 255).astype(np.uint8))
+    one, other = (daemon.post_form("/carve?dx=-12&type=png", [image, ("mask", mask, "m")]) for mask in masks)
+    assert one.status == other.status == 200 and one.body == other.body
+    assert one.body != daemon.post_form("/carve?dx=-12&type=png", [image]).body
+    broken = daemon.post_form("/carve?dx=-12", [image, ("mask", tiff(GRAY, t259=(3, [7])), "m")])
+    check_problem(broken, 400, "mask", "JPEG compression")
