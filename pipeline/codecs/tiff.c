@@ -444,7 +444,7 @@ const struct format_record format_tiff = {
     .title = "TIFF",
     .media_types = { "image/tiff" },
     .endings = { "tif", "tiff" },
-    .places = { [FORMATS_DESCRIBED] = 8 },
+    .places = { [FORMATS_DESCRIBED] = 9 },
     .recognizes = is_tiff,
     .probe = tiff_probe,
     .decode = tiff_decode,

@@ -132,6 +132,13 @@ def test_profiles_travel(daemon, tmp_path):
             assert profile in answer.body
 
 
+def test_primaries_without_a_profile_are_noted(daemon, tmp_path):
+    """12: Display P3."""
+    for primaries, noted in ((12, 1), (1, 0)):
+        notes = daemon.post(f"{SAME}&type=png", avif(tmp_path, COLOUR, "--cicp", f"{primaries}/13/6")).timing["notes"]
+        assert len(notes) == noted and all("primaries" in note for note in notes)
+
+
 def test_default_type_is_the_input_s(daemon, tmp_path):
     assert daemon.post(SAME, avif(tmp_path, COLOUR)).headers["Content-Type"] == "image/avif"
     deep = daemon.post(SAME, avif(tmp_path, COLOUR, "-d", "10"))

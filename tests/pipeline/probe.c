@@ -60,8 +60,7 @@ static void test_strangers_are_named(void **state) {
         memcpy(bytes.data, cases[i].bytes, bytes.length);
         assert_int_equal(probe_bytes(&bytes, &probe, &failure), STATUS_NOT_AN_IMAGE);
         if (!strstr(failure.message, cases[i].word)) fail_msg("%s", failure.message);
-        assert_non_null(
-            strstr(failure.message, "send JPEG, PNG, WebP, GIF, BMP, PNM, AVIF, HEIC or TIFF"));
+        assert_non_null(strstr(failure.message, "send JPEG, PNG, WebP, GIF, BMP, PNM"));
         free(bytes.data);
     }
 }

@@ -260,7 +260,6 @@ static bool read_tile(struct isobmff_reader *reader, const struct isobmff_item *
     if (!isobmff_locate(reader, item, &extent)) return false;
     tile->configuration = configuration_of(reader, item);
     tile->coded = extent.place;
-    tile->whole = extent.place.length && extent.place.length == extent.stated;
     return true;
 }
 

@@ -56,8 +56,7 @@ struct isobmff_picture {
 /* A coded item: the whole picture, or a tile of a grid. */
 struct isobmff_tile {
     struct isobmff_place configuration; /* av1C or hvcC */
-    struct isobmff_place coded;         /* what the file has of it */
-    bool whole;                         /* that is all of it, and in one piece */
+    struct isobmff_place coded;         /* what the file has of it; length 0 if in pieces */
 };
 
 /* Tile (x, y) is number y * columns + x. Those at the right and lower end may stand out. */

@@ -65,9 +65,9 @@ static void skip_profile(struct bits *bits, unsigned sub_layers) {
 }
 
 /* Sides that a window cuts off, in samples of luma; false: nothing is left. */
-static bool take_window(struct bits *bits, struct hevc_configuration *set) {
-    const uint64_t across = set->chroma == HEVC_420 || set->chroma == HEVC_422 ? 2 : 1;
-    const uint64_t down = set->chroma == HEVC_420 ? 2 : 1;
+static bool take_window(struct bits *bits, struct hevc_shape *shape) {
+    const uint64_t across = shape->chroma == HEVC_420 || shape->chroma == HEVC_422 ? 2 : 1;
+    const uint64_t down = shape->chroma == HEVC_420 ? 2 : 1;
     uint64_t cut_x = 0, cut_y = 0;
     if (take_bit(bits)) {
         cut_x = across * take_golomb(bits);
@@ -75,13 +75,13 @@ static bool take_window(struct bits *bits, struct hevc_configuration *set) {
         cut_y = down * take_golomb(bits);
         cut_y += down * take_golomb(bits);
     }
-    if (cut_x >= set->width || cut_y >= set->height) return false;
-    set->shown_width = set->width - (uint32_t)cut_x;
-    set->shown_height = set->height - (uint32_t)cut_y;
+    if (cut_x >= shape->width || cut_y >= shape->height) return false;
+    shape->shown_width = shape->width - (uint32_t)cut_x;
+    shape->shown_height = shape->height - (uint32_t)cut_y;
     return true;
 }
 
-static const char *read_sps(const struct hevc_unit *unit, struct hevc_configuration *set) {
+static const char *read_sps(const struct hevc_unit *unit, struct hevc_shape *shape) {
     struct bits bits = { .bytes = unit->bytes, .length = unit->length };
     skip_bits(&bits, 16 + 4); /* the head, and the VPS that the set belongs to */
     const unsigned sub_layers = take_bits(&bits, 3);
@@ -89,17 +89,17 @@ static const char *read_sps(const struct hevc_unit *unit, struct hevc_configurat
     if (sub_layers >= SUB_LAYERS_MAX) return "its SPS has too many layers";
     skip_profile(&bits, sub_layers);
     take_golomb(&bits); /* its number */
-    set->chroma = take_golomb(&bits);
-    if (set->chroma > HEVC_444) return "its SPS has an unknown kind of chroma";
-    if (set->chroma == HEVC_444 && take_bit(&bits))
+    shape->chroma = take_golomb(&bits);
+    if (shape->chroma > HEVC_444) return "its SPS has an unknown kind of chroma";
+    if (shape->chroma == HEVC_444 && take_bit(&bits))
         return "its colours are coded as three pictures";
-    set->width = take_golomb(&bits);
-    set->height = take_golomb(&bits);
-    if (!set->width || !set->height || set->width > SIDE_MAX || set->height > SIDE_MAX)
+    shape->width = take_golomb(&bits);
+    shape->height = take_golomb(&bits);
+    if (!shape->width || !shape->height || shape->width > SIDE_MAX || shape->height > SIDE_MAX)
         return "its SPS has a side of 0, or above 65536";
-    if (!take_window(&bits, set)) return "its SPS shows nothing of the picture";
-    set->bits = 8 + take_golomb(&bits);
-    if (8 + take_golomb(&bits) != set->bits)
+    if (!take_window(&bits, shape)) return "its SPS shows nothing of the picture";
+    shape->bits = 8 + take_golomb(&bits);
+    if (8 + take_golomb(&bits) != shape->bits)
         return "its chroma has other bits a sample than its luma";
     return bits.failed ? "its SPS is cut off" : NULL;
 }
@@ -107,24 +107,14 @@ static const char *read_sps(const struct hevc_unit *unit, struct hevc_configurat
 /* The sets of a file agree in all that they promise. */
 static const char *add_set(struct hevc_configuration *configuration, unsigned type,
                            const struct hevc_unit *unit) {
-    struct hevc_configuration set = { .count = 0 };
+    struct hevc_shape shape;
     if (configuration->count == HEVC_SETS_MAX) return "its hvcC has more than 16 parameter sets";
     configuration->sets[configuration->count++] = *unit;
-    if (type != SPS) return NULL;
-    const char *fault = read_sps(unit, &set);
-    if (fault) return fault;
-    if (configuration->width &&
-        (configuration->width != set.width || configuration->height != set.height ||
-         configuration->shown_width != set.shown_width ||
-         configuration->shown_height != set.shown_height || configuration->chroma != set.chroma ||
-         configuration->bits != set.bits))
+    const char *fault = type == SPS ? read_sps(unit, &shape) : NULL;
+    if (type != SPS || fault) return fault;
+    if (configuration->shape.width && memcmp(&configuration->shape, &shape, sizeof shape) != 0)
         return "its parameter sets contradict each other";
-    configuration->width = set.width;
-    configuration->height = set.height;
-    configuration->shown_width = set.shown_width;
-    configuration->shown_height = set.shown_height;
-    configuration->chroma = set.chroma;
-    configuration->bits = set.bits;
+    configuration->shape = shape;
     return NULL;
 }
 
@@ -148,5 +138,5 @@ const char *hevc_configuration_read(const uint8_t *bytes, size_t length,
             at += 2 + size;
         }
     }
-    return configuration->width ? NULL : "its hvcC has no SPS";
+    return configuration->shape.width ? NULL : "its hvcC has no SPS";
 }

@@ -28,12 +28,17 @@ struct hevc_unit {
     size_t length;
 };
 
-struct hevc_configuration {
+/* An SPS promises this. */
+struct hevc_shape {
     uint32_t width, height;             /* as coded, in whole blocks */
     uint32_t shown_width, shown_height; /* within the conformance window */
     uint32_t chroma;                    /* enum hevc_chroma */
     uint32_t bits;                      /* a sample, of luma and chroma */
-    unsigned length_bytes;              /* before each NAL unit of an item */
+};
+
+struct hevc_configuration {
+    struct hevc_shape shape;
+    unsigned length_bytes; /* before each NAL unit of an item */
     unsigned count;
     struct hevc_unit sets[HEVC_SETS_MAX]; /* VPS, SPS and PPS, in the order of the file */
 };

@@ -34,8 +34,8 @@ static const char *read_configuration(const uint8_t *bytes, const struct isobmff
                                       struct hevc_configuration *configuration) {
     const char *fault = hevc_configuration_read(bytes + place->at, place->length, configuration);
     if (fault) return fault;
-    return configuration->shown_width == tiling->width &&
-                   configuration->shown_height == tiling->height
+    return configuration->shape.shown_width == tiling->width &&
+                   configuration->shape.shown_height == tiling->height
                ? NULL
                : "its ispe and its hvcC differ in the sides of a picture";
 }
@@ -46,14 +46,14 @@ static const char *read_heic_header(const uint8_t *bytes, size_t length, struct 
     const char *fault = isobmff_read(bytes, length, &header->picture);
     if (fault) return fault;
     if (strcmp(picture->codec, "hvc1") != 0) return "its picture is not coded as HEVC";
-    for (int layer = 0; layer <= picture->alpha && !fault; layer++)
+    for (int layer = 0; layer < 1 + picture->alpha && !fault; layer++)
         fault = isobmff_tiles(bytes, length, picture, layer, &header->tiling[layer], NULL);
     if (!fault)
         fault =
             read_configuration(bytes, &picture->configuration, &header->tiling[0], &configuration);
     if (fault) return fault;
-    header->chroma = configuration.chroma;
-    header->bits = configuration.bits;
+    header->chroma = configuration.shape.chroma;
+    header->bits = configuration.shape.bits;
     if (header->bits != 8 && header->bits != 10 && header->bits != 12)
         return "its samples have other than 8, 10 or 12 bits";
     if (picture->bits && picture->bits != header->bits)
@@ -163,8 +163,8 @@ static bool canvas_init(struct canvas *canvas, const struct header *header) {
 static void paste(struct canvas *canvas, int to, const struct hevc_picture *tile, int from,
                   uint32_t x, uint32_t y) {
     const struct ycbcr_planes *planes = &canvas->planes;
-    const struct ycbcr_planes sides = { .width = tile->configuration->shown_width,
-                                        .height = tile->configuration->shown_height,
+    const struct ycbcr_planes sides = { .width = tile->configuration->shape.shown_width,
+                                        .height = tile->configuration->shape.shown_height,
                                         .halved_x = planes->halved_x,
                                         .halved_y = planes->halved_y };
     const bool chroma = to == 1 || to == 2;
@@ -195,9 +195,11 @@ static const char *configure(struct reading *reading, const struct isobmff_tile 
     const char *fault = read_configuration(reading->decoding->bytes, &tile->configuration,
                                            &header->tiling[layer], &reading->configuration);
     if (fault) return fault;
-    if (configuration->bits != header->bits) return "its parts differ in the bits of a sample";
-    return layer || configuration->chroma == header->chroma ? NULL
-                                                            : "its tiles differ in their chroma";
+    if (configuration->shape.bits != header->bits)
+        return "its parts differ in the bits of a sample";
+    return layer || configuration->shape.chroma == header->chroma
+               ? NULL
+               : "its tiles differ in their chroma";
 }
 
 /* Decodes a tile, and once more if it is damaged and that is accepted. */
@@ -208,7 +210,6 @@ static enum status decode_tile(struct reading *reading, const struct isobmff_til
     enum status status = hevc_picture_decode(picture, &reading->configuration, bytes,
                                              tile->coded.length, false, decoding->failure);
     const char *damage = picture->damage;
-    if (!tile->whole) damage = "a tile is cut off, or lies in pieces";
     if (status || !damage) return status;
     if (!decoding->limits->accept_damage) return broken(decoding, damage);
     codec_damage(decoding, damage);
@@ -239,7 +240,7 @@ static enum status read_tile(struct reading *reading, int layer, uint32_t number
 static enum status read_tiles(struct reading *reading) {
     const struct decoding *decoding = reading->decoding;
     const struct isobmff_picture *picture = &reading->header.picture;
-    for (int layer = 0; layer <= picture->alpha; layer++) {
+    for (int layer = 0; layer < 1 + picture->alpha; layer++) {
         struct isobmff_tiling *tiling = &reading->header.tiling[layer];
         const char *fault = isobmff_tiles(decoding->bytes, decoding->length, picture, layer, tiling,
                                           reading->tiles);

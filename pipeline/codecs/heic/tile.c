@@ -31,11 +31,11 @@ enum { FIRST_ALONE = 16, LAST_ALONE = 21, OTHERS = 32 }; /* types of NAL units *
 
 static unsigned noise_at(const struct hevc_picture *picture, size_t sample) {
     const uint32_t hash = (uint32_t)sample * 2654435761u;
-    return hash >> (32 - picture->configuration->bits);
+    return hash >> (32 - picture->configuration->shape.bits);
 }
 
 static void fill_luma(const struct hevc_picture *picture, size_t samples) {
-    const bool wide = picture->configuration->bits > 8;
+    const bool wide = picture->configuration->shape.bits > 8;
     for (size_t i = 0; i < samples; i++) {
         const unsigned value = picture->black ? 0 : noise_at(picture, i);
         if (wide)
@@ -57,7 +57,7 @@ static void fill_chroma(uint8_t *plane, size_t samples, unsigned bits) {
 static int lend_planes(de265_decoder_context *decoder, struct de265_image_spec *spec,
                        struct de265_image *image, void *user) {
     struct hevc_picture *picture = user;
-    const struct hevc_configuration *promised = picture->configuration;
+    const struct hevc_shape *promised = &picture->configuration->shape;
     de265.set_parameter(decoder, DE265_DECODER_PARAM_DISABLE_SAO, 0);
     if (picture->memory || spec->width < 0 || (uint32_t)spec->width != promised->width ||
         spec->height < 0 || (uint32_t)spec->height != promised->height)
@@ -95,7 +95,7 @@ static void take_planes_back(de265_decoder_context *decoder, struct de265_image 
 
 /* The block at X, Y was never written. */
 static bool is_untouched(const struct hevc_picture *picture, uint32_t x, uint32_t y) {
-    const bool wide = picture->configuration->bits > 8;
+    const bool wide = picture->configuration->shape.bits > 8;
     for (uint32_t i = 0; i < MARGIN * MARGIN; i++) {
         const size_t at =
             (y + MARGIN + i / MARGIN) * picture->luma_stride + x + MARGIN + i % MARGIN;
@@ -107,7 +107,7 @@ static bool is_untouched(const struct hevc_picture *picture, uint32_t x, uint32_
 }
 
 static bool has_gaps(const struct hevc_picture *picture) {
-    const struct hevc_configuration *promised = picture->configuration;
+    const struct hevc_shape *promised = &picture->configuration->shape;
     for (uint32_t y = 0; y + 2 * MARGIN <= promised->height; y += BLOCK)
         for (uint32_t x = 0; x + 2 * MARGIN <= promised->width; x += BLOCK)
             if (is_untouched(picture, x, y)) return true;
@@ -153,8 +153,7 @@ static const char *run_decoder(const struct hevc_picture *picture) {
 }
 
 /* The picture that was decoded is the one that was promised. */
-static bool is_promised(const struct hevc_configuration *promised,
-                        const struct de265_image *image) {
+static bool is_promised(const struct hevc_shape *promised, const struct de265_image *image) {
     return de265.width(image, 0) == (int)promised->shown_width &&
            de265.height(image, 0) == (int)promised->shown_height &&
            (uint32_t)de265.chroma(image) == promised->chroma &&
@@ -165,13 +164,14 @@ static bool is_promised(const struct hevc_configuration *promised,
 static const char *take_image(struct hevc_picture *picture) {
     const struct de265_image *image = de265.next_picture(picture->decoder);
     if (!image || !picture->memory) return "there is no picture in it";
-    if (!is_promised(picture->configuration, image)) return "its header contradicts it";
-    for (int p = 0; p < (picture->configuration->chroma ? 3 : 1); p++) {
+    if (!is_promised(&picture->configuration->shape, image)) return "its header contradicts it";
+    for (int p = 0; p < (picture->configuration->shape.chroma ? 3 : 1); p++) {
         int stride = 0;
         picture->planes[p] = de265.plane(image, p, &stride);
         picture->strides[p] = (size_t)stride;
     }
-    if (picture->strides[0] != picture->luma_stride * (picture->configuration->bits > 8 ? 2 : 1))
+    if (picture->strides[0] !=
+        picture->luma_stride * (picture->configuration->shape.bits > 8 ? 2 : 1))
         return "its decoder counts other bytes in a row";
     picture->vui =
         (struct isobmff_nclx){ true, de265.full_range(image) != 0, (uint16_t)de265.primaries(image),

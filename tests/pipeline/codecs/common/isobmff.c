@@ -291,7 +291,7 @@ static void test_tiles(void **state) {
     assert_true(tiling.width == 16 && tiling.height == 16);
     for (int i = 0; i < 4; i++) {
         assert_memory_equal(file.bytes + tiles[i].configuration.at, "hvcC", 4);
-        assert_true(tiles[i].whole && tiles[i].coded.length == 10 && tiles[i].coded.at == 0);
+        assert_true(tiles[i].coded.length == 10 && tiles[i].coded.at == 0);
     }
     assert_non_null(isobmff_tiles(file.bytes, file.length, &picture, true, &tiling, NULL));
     static const struct {
@@ -319,7 +319,7 @@ static void test_tiles(void **state) {
     assert_null(isobmff_read(file.bytes, file.length, &picture));
     assert_null(isobmff_tiles(file.bytes, file.length, &picture, false, &tiling, tiles));
     assert_true(tiling.columns == 1 && tiling.rows == 1 && tiling.width == 30);
-    assert_true(!tiles->whole && tiles->coded.length == file.length);
+    assert_true(tiles->coded.length == file.length);
 }
 
 /* An item may have a colr of each kind. */

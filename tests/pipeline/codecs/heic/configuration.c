@@ -118,17 +118,17 @@ static void test_what_is_promised(void **state) {
                 const struct recipe recipe = { 4032, 3024,   chroma,         bits,
                                                bits, layers, { 1, 2, 3, 4 }, false };
                 assert_null(read_made(&recipe, 1, &found));
-                assert_true(found.width == 4032 && found.height == 3024);
-                assert_int_equal(found.shown_width,
+                assert_true(found.shape.width == 4032 && found.shape.height == 3024);
+                assert_int_equal(found.shape.shown_width,
                                  4032 - 3 * (chroma == 1 || chroma == 2 ? 2 : 1));
-                assert_int_equal(found.shown_height, 3024 - 7 * (chroma == 1 ? 2 : 1));
-                assert_true(found.chroma == chroma && found.bits == bits);
+                assert_int_equal(found.shape.shown_height, 3024 - 7 * (chroma == 1 ? 2 : 1));
+                assert_true(found.shape.chroma == chroma && found.shape.bits == bits);
                 assert_true(found.count == 2 && found.length_bytes == 2);
                 assert_int_equal(hevc_unit_type(found.sets[0].bytes), 32);
                 assert_int_equal(hevc_unit_type(found.sets[1].bytes), 33);
             }
     assert_null(read_made(&usual, 1, &found));
-    assert_true(found.shown_width == 512 && found.shown_height == 512);
+    assert_true(found.shape.shown_width == 512 && found.shape.shown_height == 512);
 }
 
 static void test_contradictions(void **state) {
@@ -143,6 +143,9 @@ static void test_contradictions(void **state) {
     assert_non_null(strstr(read_made(two, 2, &found), "contradict"));
     two[1] = usual;
     two[1].window[3] = 1;
+    assert_non_null(strstr(read_made(two, 2, &found), "contradict"));
+    two[1] = usual;
+    two[1].luma_bits = two[1].chroma_bits = 10;
     assert_non_null(strstr(read_made(two, 2, &found), "contradict"));
     struct recipe bad = usual;
     bad.chroma_bits = 10;
@@ -188,8 +191,8 @@ static void test_cut_and_changed(void **state) {
             changed[(random >> 8) % whole.length] = (uint8_t)(random >> 24);
         }
         if (!hevc_configuration_read(changed, whole.length, &found)) {
-            assert_true(found.shown_width && found.shown_width <= found.width);
-            assert_true(found.shown_height && found.shown_height <= found.height);
+            assert_true(found.shape.shown_width && found.shape.shown_width <= found.shape.width);
+            assert_true(found.shape.shown_height && found.shape.shown_height <= found.shape.height);
             for (unsigned i = 0; i < found.count; i++)
                 assert_true(found.sets[i].bytes >= changed &&
                             found.sets[i].bytes + found.sets[i].length <= changed + whole.length);
