@@ -120,7 +120,7 @@ static enum status encode_output(struct cell *cell, struct job *job, uint8_t *by
         &output->fitting, &output->notes, &job->failure);
     output->offset = at;
     output->length = length;
-    output->encode_ms = ns_to_ms(clock_ns() - start);
+    output->encode_ms = (float)ns_to_ms(clock_ns() - start);
     if (!status && job->checksums) output->checksum = crc32_gzip_refl(0, bytes + at, length);
     return status;
 }
