@@ -251,7 +251,7 @@ static const struct key keys[] = {
       .unit = "bytes",
       .why = "the most memory of the CPU worker for jobs that need more than idle_bytes: pixels, "
              "scratch, codecs; other such jobs wait, and one that needs more is answered 422; 64 "
-             "megapixels of 16 bits and alpha take 1 to 3.4 GiB; all cells may take as much" },
+             "megapixels of 16 bits and alpha take 1 to 3.4 GiB; codecs of cells take a quarter" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 0, .min = 0, .max = 256 * GIB, .unit = "bytes",
       .why = "device memory per lane, allocated at start; it limits how many JPEGs a GPU decodes "
              "and encodes at once; a larger job borrows from "

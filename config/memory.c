@@ -2,7 +2,7 @@
 #include "config/memory.h"
 
 /* PROCESS_MIB: program, stacks, log and heap of an idle process: front, launcher and worker.
- * CELL_MIB: the same of a decoding cell's two together.
+ * CELL_MIB: the same of a decoding cell's two together. ENCODER_BYTES: of a pixel, at least.
  * SMALL_LANES: lanes per core that keep idle_bytes, AREAS times each. */
 enum {
     MIB = 1 << 20,
@@ -11,7 +11,8 @@ enum {
     CELL_MIB = 24,
     SMALL_LANES = 2,
     AREAS = 3,
-    PIXEL_BYTES = 8
+    PIXEL_BYTES = 8,
+    ENCODER_BYTES = 30
 };
 
 struct part {
@@ -19,16 +20,20 @@ struct part {
     long bytes;
 };
 
+static long smaller(long a, long b) {
+    return a < b ? a : b;
+}
+
 static long larger(long a, long b) {
     return a > b ? a : b;
 }
 
-/* Codecs; pixels of an image and its results in slots, as many of them again in cells; uploads in
- * cells; processes. */
+/* Codecs; pixels in slots, as many of them again in cells; uploads in cells; processes. Results
+ * have no more pixels than their encoder has memory for. */
 static long cells_bytes(const struct config *config, long cells) {
-    const long codecs = larger(config->codec_memory_bytes, config->cpu_memory_bytes);
-    const long pixels = larger(2 * config->pixels_max * PIXEL_BYTES, config->queue_bytes);
-    return codecs + 2 * pixels + config->queue_bytes +
+    const long codecs = memory_cells(config), results = codecs / ENCODER_BYTES * PIXEL_BYTES;
+    const long pixels = larger(config->pixels_max * PIXEL_BYTES + results, config->queue_bytes);
+    return codecs + 2 * pixels + smaller(cells * config->body_bytes_max, config->queue_bytes) +
            cells * ((long)CELL_MIB * MIB + 2 * config->log_buffer_bytes);
 }
 
@@ -42,7 +47,7 @@ void memory_print(const struct config *config, int cores, FILE *out) {
           config->answer_bytes + config->pixels_max * PIXEL_BYTES },
         { "the CPU's worker", "cpu_memory_bytes", config->cpu_memory_bytes },
         { "its lanes", "lanes, idle_bytes", lanes * SMALL_LANES * AREAS * config->idle_bytes },
-        { "decoding cells", "cells, cpu_memory_bytes, pixels_max, queue_bytes",
+        { "decoding cells", "cells, a quarter of cpu_memory_bytes, pixels_max, queue_bytes",
           cells_bytes(config, config->cells ? config->cells : cores) },
         { "processes", "log_buffer_bytes",
           PROCESSES * ((long)PROCESS_MIB * MIB + config->log_buffer_bytes) },

@@ -2,7 +2,7 @@
 /* memory.h - the most main memory that a daemon with these settings takes, part by part, to choose
  * a container's limit.
  *
- * Used by:  command_config.c; front.c uses the sizes of slots.
+ * Used by:  command_config.c; front.c uses the sizes of slots, others those of cells.
  * Threads:  any; no state.
  * Limits:   upper bounds, which are not all reached at the same time. GPUs are not included, since
  *           their driver's memory has no bound, nor are users' operators.
@@ -23,6 +23,12 @@ enum { SLOT_BASE_BYTES = 128 << 10, SLOTS_GPU = 128 };
  * costs little beside the work. */
 static inline long memory_slots_grow(const struct config *config, int gpus) {
     return gpus ? 2 * config->queue_bytes : config->queue_bytes / 2;
+}
+
+/* Returns the most bytes that the codecs of all decoding cells take together. */
+static inline long memory_cells(const struct config *config) {
+    const long part = config->cpu_memory_bytes / 4;
+    return part > config->codec_memory_bytes ? part : config->codec_memory_bytes;
 }
 
 /* CORES: the number of lanes if `lanes` is 0. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/dispatch/runs.h"
 
+#include "config/memory.h"
+
 int runs_list(const struct job *job, int32_t runs[RUNS_MAX]) {
     int count = 0;
     if (job_encodes_apart(job)) runs[count++] = RUN_ENCODE;
@@ -51,7 +53,7 @@ bool runs_have_room(struct runs_held *held, const struct config *config, const s
     held->crowded |=
         pixels && held->pixels && held->pixels + pixels > (uint64_t)config->queue_bytes;
     held->crowded |=
-        memory && held->memory && held->memory + memory > (uint64_t)config->cpu_memory_bytes;
+        memory && held->memory && held->memory + memory > (uint64_t)memory_cells(config);
     return !held->crowded;
 }
 

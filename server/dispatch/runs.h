@@ -12,7 +12,7 @@
  * Fails:    never.
  * Threads:  one at a time, under the supervisor's lock.
  * Limits:   pixels of queue_bytes, or one job's, lie in slots: one kind of run may be faster than
- *           the next. The codecs of all cells take cpu_memory_bytes, or what one of them needs.
+ *           the next. The codecs of all cells take memory_cells(), or what one of them needs.
  */
 #ifndef BURIN_RUNS_H
 #define BURIN_RUNS_H

@@ -24,8 +24,8 @@ static double clean_ms(double ms) {
     return ms >= 0 && ms < 1e9 ? ms : 0;
 }
 
-static double known_ms(double ms) {
-    return ms >= 0 && ms < 1e9 ? ms : -1;
+static float known_ms(float ms) {
+    return ms >= 0 && ms < 1e9F ? ms : -1;
 }
 
 static void clean_timing(struct timing *timing) {

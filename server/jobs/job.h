@@ -33,7 +33,7 @@ enum {
     REQUEST_ID_MAX = 64,
     DEVICE_NAME_MAX = 64,
     DEVICE_WANT_MAX = 24,
-    AUX_NAME_MAX = 24,
+    AUX_NAME_MAX = 16,
     OUTPUTS_MAX = 32
 };
 
@@ -82,8 +82,8 @@ struct job_output {
     struct fitting fitting; /* where max_bytes is given */
     uint64_t offset, length;
     uint32_t checksum; /* CRC-32 of the result's bytes, if checksums are wanted */
-    double compute_ms; /* of its part's steps; below 0: not known */
-    double encode_ms;  /* below 0: not known, as for results that a GPU encoded */
+    float compute_ms;  /* of its part's steps; below 0: not known */
+    float encode_ms;   /* below 0: not known, as for results that a GPU encoded */
 };
 
 struct job {

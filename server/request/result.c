@@ -148,8 +148,8 @@ static bool make_report(const struct request *request, const char *header, struc
             results[o] = (struct report_result){ .name = several->names[o],
                                                  .image = describe_output(output),
                                                  .notes = output->notes,
-                                                 .compute_ms = output->compute_ms,
-                                                 .encode_ms = output->encode_ms };
+                                                 .compute_ms = (double)output->compute_ms,
+                                                 .encode_ms = (double)output->encode_ms };
         }
         all.results = results;
         all.result_count = job_output_count(job);

@@ -5,6 +5,7 @@
  * predicted, and the job goes to the supervisor. */
 #include "server/request/request.h"
 
+#include "config/memory.h"
 #include "pipeline/aux_image.h"
 #include "pipeline/plan_tree.h"
 #include "server/request/capacity.h"
@@ -344,18 +345,18 @@ static enum status check_still(const struct request *request, const struct job_o
                 (double)image_pixels(&output->image) * most / ms);
 }
 
-/* A cell's encoder gets cpu_memory_bytes. */
+/* A cell's encoder gets no more than all of them together. */
 static enum status check_memory(const struct request *request, const struct job_output *output,
                                 struct failure *failure) {
     const struct encode_options options = job_encode_options(request_job(request), output);
     const uint64_t pixels = image_pixels(&output->image);
     const double bytes = (double)codec_memory_encode(&output->image, &options);
-    const double most = (double)request->service->config->cpu_memory_bytes;
+    const double most = (double)memory_cells(request->service->config);
     const char *title = format_record(output->type)->title;
     if (bytes <= most) return STATUS_OK;
     return fail(failure, STATUS_TOO_LARGE,
-                "the result has %llu pixels and %s %s may have at most %.0f, which take "
-                "cpu_memory_bytes to encode; ask for another type or a smaller one",
+                "the result has %llu pixels and %s %s may have at most %.0f, which take a "
+                "quarter of cpu_memory_bytes to encode; ask for another type or a smaller one",
                 (unsigned long long)pixels, strchr("AEIOU", *title) ? "an" : "a", title,
                 (double)pixels * most / bytes);
 }

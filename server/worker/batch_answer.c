@@ -49,11 +49,10 @@ static bool assumes_srgb(const struct batch *batch, int part) {
 /* Fills OUTPUT's report from RUN, whose image it is. */
 static void fill_output(const struct batch *batch, struct item *item, struct job_output *output,
                         const struct run_item *run) {
-    const double compute_ms = batch->tree.parts[output->part].compute_ms;
     output->image = run->out;
     output->image.pixels = NULL;
     output->type = job_output_type(item->job, output);
-    output->compute_ms = compute_ms;
+    output->compute_ms = (float)batch->tree.parts[output->part].compute_ms;
     if (item->choice.metadata.profile_length && assumes_srgb(batch, output->part))
         output->notes |= NOTE_SRGB_ASSUMED;
     if (output->encoded_by != CODEC_DEVICE) return;
@@ -123,7 +122,7 @@ static enum status encode(const struct executor *executor, struct item *item,
         again = !again && batch_reclaims(job);
     } while (again);
     output->length = length;
-    output->encode_ms = ns_to_ms(clock_ns() - start);
+    output->encode_ms = (float)ns_to_ms(clock_ns() - start);
     return status;
 }
 

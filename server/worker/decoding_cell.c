@@ -6,6 +6,7 @@
  * pixels alone, has the limit that stays. */
 #include "server/worker/decoding_cell.h"
 
+#include "config/memory.h"
 #include "pipeline/aux_image.h"
 #include "pipeline/codecs/avif/library.h"
 #include "server/jobs/channel.h"
@@ -119,7 +120,7 @@ static enum status encode_output(struct cell *cell, struct job *job, uint8_t *by
         &output->fitting, &output->notes, &job->failure);
     output->offset = at;
     output->length = length;
-    output->encode_ms = ns_to_ms(clock_ns() - start);
+    output->encode_ms = (float)ns_to_ms(clock_ns() - start);
     if (!status && job->checksums) output->checksum = crc32_gzip_refl(0, bytes + at, length);
     return status;
 }
@@ -184,8 +185,7 @@ int decoding_cell_run(struct slots *slots, int channel) {
                          .heartbeat = { .channel = channel } };
     struct failure failure = { 0 };
     cell.limits.exposed = false;
-    cell.most_bytes = (size_t)config->cpu_memory_bytes;
-    if (cell.most_bytes < cell.limits.memory_max) cell.most_bytes = cell.limits.memory_max;
+    cell.most_bytes = (size_t)memory_cells(config);
     codec_open_libraries(); /* while files can be opened */
     if (!avif_reading_missing() && !avif_reads_by_dav1d())
         log_event(LOG_ERROR, "decoder_unusual",

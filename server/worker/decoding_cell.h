@@ -14,7 +14,7 @@
  *           cannot be confined.
  * Threads:  one that does jobs, and the heartbeat's. The libraries start none.
  * Limits:   one job at a time. Memory: of a decoder what the header promises by the format's
- *           record, or codec_memory_bytes if that is less, of an encoder cpu_memory_bytes; a codec
+ *           record, or codec_memory_bytes if that is less, of an encoder memory_cells(); a codec
  *           that takes more fails or ends the process. Time: the other end kills the process.
  */
 #ifndef BURIN_DECODING_CELL_H

@@ -136,8 +136,8 @@ def test_max_bytes(daemon):
 
 @needs_avif
 def test_memory_is_limited(start):
-    """30 bytes a pixel; 60 if nothing may be lost."""
-    small = start("--cpu-memory-bytes", "1200000")
+    """30 bytes a pixel, of a quarter; 60 if nothing may be lost."""
+    small = start("--cpu-memory-bytes", "4800000", "--codec-memory-bytes", "1000000")
     larger = png(smooth(250, 200))
     check_problem(small.post(PLAIN, larger), 422, "50000", "an AVIF may have at most 40000", "cpu_memory_bytes")
     check_problem(small.post(f"{PLAIN}&lossless=true", png(COLOUR)), 422, "at most 20000", "cpu_memory_bytes")

@@ -55,9 +55,11 @@ def most_mib(**settings):
 
 
 def test_memory_adds_up():
-    before = most_mib(lanes=2)
-    assert most_mib(lanes=2, cpu_memory_bytes="5GiB") == before + 1024
-    assert most_mib(lanes=3) == before + 6 * 8
+    before = most_mib(lanes=2, cells=2)
+    # A quarter more for cells' codecs, and pixels of 8 bytes for each 30 of that, twice.
+    assert before + 1024 + 256 + 136 <= most_mib(lanes=2, cells=2, cpu_memory_bytes="5GiB") <= before + 1024 + 256 + 138
+    assert most_mib(lanes=3, cells=2) == before + 6 * 8
+    assert most_mib(lanes=2, cells=3) == before + 24 + 64 + 2 * 1  # two processes with their logs, an upload
 
 
 def limits_of(path, pattern):
@@ -67,7 +69,7 @@ def limits_of(path, pattern):
 
 def test_shipped_limits_suffice():
     compose = limits_of("compose.yaml", r"\$\{MEMORY:-(\d+)g\}")
-    assert len(compose) == 2 and min(compose) >= most_mib(lanes=2)
+    assert len(compose) == 2 and min(compose) >= most_mib(lanes=2, cells=2)
     kubernetes = limits_of("kubernetes/cpu/deployment.yaml", r"memory: (\d+)Gi")
-    assert len(kubernetes) == 2 and min(kubernetes) >= most_mib(lanes=4)
-    assert min(limits_of("kubernetes/base/deployment.yaml", r"memory: (\d+)Gi")) >= most_mib(lanes=8)
+    assert len(kubernetes) == 2 and min(kubernetes) >= most_mib(lanes=4, cells=4)
+    assert min(limits_of("kubernetes/base/deployment.yaml", r"memory: (\d+)Gi")) >= most_mib(lanes=8, cells=8)

@@ -206,7 +206,7 @@ static void test_two_cells(void **state) {
 /* A decoder needs more than half of the memory: the second waits, though a cell is idle. */
 static void test_decoders_share_their_memory(void **state) {
     (void)state;
-    config.cpu_memory_bytes = 2 * DECODER - 1;
+    config.cpu_memory_bytes = 8 * DECODER - 4;
     const int one = submit();
     const int first = sent_to(one);
     const int other = submit();

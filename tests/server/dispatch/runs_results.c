@@ -62,7 +62,7 @@ static void encoded(int slot, double encode_ms) {
     output->offset = job->body_length;
     output->length = FILE_BYTES;
     output->notes = NOTE_PROFILE_DROPPED;
-    output->encode_ms = encode_ms;
+    output->encode_ms = (float)encode_ms;
     job->outputs[0].length = 12345; /* which is no concern of the cell's */
     job->notes = NOTE_DAMAGED;
     job->batch = 9;

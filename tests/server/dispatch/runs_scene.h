@@ -22,8 +22,8 @@ enum { UPLOAD = 1000, PROFILE = 100, WIDTH = 30, HEIGHT = 20, AT = SLOT_PAGE };
 enum { PIXELS = WIDTH * HEIGHT * 3, DECODER = 1500 };
 static const struct config usual = { .queue_jobs = 4,
                                      .queue_bytes = 2 * PIXELS,
-                                     .codec_memory_bytes = DECODER, /* less than the file needs */
-                                     .cpu_memory_bytes = 2 * DECODER,
+                                     .codec_memory_bytes = DECODER,   /* less than the file needs */
+                                     .cpu_memory_bytes = 8 * DECODER, /* a quarter */
                                      .processing_ms = 5000,
                                      .no_worker_ms = 3000 };
 static struct config config;
