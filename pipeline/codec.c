@@ -32,6 +32,8 @@ const char *note_text(int index) {
         "the JPEG's header has wrong fields that no pixel depends on",
         "parts of the PNG that no pixel needs are broken, missing or too many: they were left out",
         "gAMA, cHRM, sRGB, cICP, mDCV or cLLI were dropped: the output type cannot carry them",
+        "the picture has more colours than the output type holds: 256 were chosen",
+        "alpha below 128 became transparent and other alpha opaque: the output type has no more",
     };
     return index >= 0 && index < NOTE_COUNT ? texts[index] : "";
 }

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. The header ends with the first picture's descriptor and palette. Behind them its
+ * data is skipped, without reading a code, up to the next picture, which makes the file an
+ * animation. The decoder reads codes across the data's blocks, spells each as a string of indices,
+ * and lays these as colours into the rows, in the order of the interlace.
+ *
+ * A picture is what browsers show first: the first frame on the canvas, which is as large as the
+ * header says, or as far as the frame reaches beyond that. The canvas around the frame and pixels
+ * of the transparent index are 0 in all channels; the background's index counts for nothing.
+ * Colours are RGB, also of a gray palette, as from a PNG; indices that the palette lacks are black.
+ * A file needs no trailer; bytes behind the first picture that are no block end the search.
+ * Pillow differs: to it the canvas around a frame has the colour of index 0, unless there is a
+ * transparent one, and an index beyond the palette is a gray. */
+#include "pipeline/codecs/gif/codec.h"
+
+enum {
+    BLOCKS_MAX = 1 << 20,
+    INTERLACED = 0x40,
+};
+
+/* ---- the header */
+
+struct reader {
+    const uint8_t *bytes;
+    size_t length, at;
+    unsigned blocks;
+    int transparent; /* by the last control */
+};
+
+/* Skips blocks of up to 255 bytes, and the empty one that ends them. Returns their bytes. */
+static uint64_t skip_blocks(struct reader *reader) {
+    uint64_t sum = 0;
+    while (reader->at < reader->length && reader->blocks < BLOCKS_MAX) {
+        const size_t size = reader->bytes[reader->at++], left = reader->length - reader->at;
+        const size_t there = size < left ? size : left;
+        reader->blocks++;
+        reader->at += there;
+        sum += there;
+        if (!size) break;
+    }
+    return sum;
+}
+
+/* Goes to the next picture's descriptor, past extensions, of which the control counts. */
+static bool find_picture(struct reader *reader) {
+    while (reader->at + 2 <= reader->length && reader->bytes[reader->at] == '!') {
+        const uint8_t *block = reader->bytes + reader->at;
+        if (reader->length - reader->at >= 7 && block[1] == 0xf9 && block[2] >= 4)
+            reader->transparent = block[3] & 1 ? block[6] : -1;
+        reader->at += 2;
+        skip_blocks(reader);
+    }
+    return reader->at < reader->length && reader->bytes[reader->at] == ',';
+}
+
+/* Reads the palette of FLAGS, if they announce one. False: it is cut off. */
+static bool read_palette(struct reader *reader, uint8_t flags, struct gif_header *header) {
+    if (!(flags & GIF_HAS_PALETTE)) return true;
+    header->palette = reader->bytes + reader->at;
+    header->colours = 2u << (flags & 7);
+    if (reader->length - reader->at < 3 * (size_t)header->colours) return false;
+    reader->at += 3 * (size_t)header->colours;
+    return true;
+}
+
+static void read_frame(const uint8_t *frame, struct gif_header *header) {
+    header->left = read_le16(frame + 1);
+    header->top = read_le16(frame + 3);
+    header->columns = read_le16(frame + 5);
+    header->rows = read_le16(frame + 7);
+    header->interlaced = frame[9] & INTERLACED;
+    const uint32_t right = header->left + header->columns, bottom = header->top + header->rows;
+    if (header->width < right) header->width = right;
+    if (header->height < bottom) header->height = bottom;
+}
+
+const char *gif_read_header(const uint8_t *bytes, size_t length, struct gif_header *header) {
+    struct reader reader = {
+        .bytes = bytes, .length = length, .at = GIF_FILE_HEAD, .transparent = -1
+    };
+    if (length < GIF_FILE_HEAD) return "its head is cut off";
+    *header = (struct gif_header){ .width = read_le16(bytes + 6), .height = read_le16(bytes + 8) };
+    if (!read_palette(&reader, bytes[10], header)) return "its palette is cut off";
+    if (!find_picture(&reader))
+        return reader.blocks < BLOCKS_MAX ? "it has no picture" : "it has 1048576 blocks or more";
+    if (length - reader.at < GIF_FRAME_HEAD) return "its first picture is cut off";
+    const uint8_t *frame = bytes + reader.at;
+    reader.at += GIF_FRAME_HEAD;
+    read_frame(frame, header);
+    if (!header->columns || !header->rows) return "a side of its first picture is 0";
+    if (!read_palette(&reader, frame[9], header)) return "the first picture's palette is cut off";
+    if (!header->palette) return "it has no palette";
+    if (reader.at == length) return "its first picture is cut off";
+    header->literal_bits = bytes[reader.at++];
+    if (header->literal_bits < 2 || header->literal_bits > 8)
+        return "the first picture's codes begin with other than 2 to 8 bits";
+    header->transparent = reader.transparent;
+    header->data = reader.at;
+    header->data_bytes = skip_blocks(&reader);
+    header->animated = find_picture(&reader);
+    return reader.blocks < BLOCKS_MAX ? NULL : "it has 1048576 blocks or more";
+}
+
+/* ---- codes */
+
+struct source {
+    const uint8_t *at, *end; /* of the file */
+    unsigned block;          /* bytes left in it */
+    uint32_t word;           /* bits that were read, the next in the lowest place */
+    unsigned held;           /* their number */
+};
+
+struct picture {
+    const struct decoding *decoding;
+    struct gif_header header;
+    struct source source;
+    enum status stopped; /* cancelled or over its deadline */
+    /* A code is a string: that of its prefix, and an index behind. */
+    uint16_t prefixes[GIF_CODES];
+    uint8_t lasts[GIF_CODES];
+    uint8_t string[GIF_CODES]; /* of one code, at its end */
+    uint8_t colours[256][4];
+    uint32_t x, y, pass, rows_done; /* in the frame */
+};
+
+/* The next code of BITS; -1: the blocks or the file end, or the picture is not wanted any more. */
+static int next_code(struct picture *picture, unsigned bits) {
+    struct source *source = &picture->source;
+    while (source->held < bits) {
+        if (!source->block) {
+            picture->stopped = progress_check(picture->decoding->progress);
+            if (source->at == source->end || !*source->at || picture->stopped) return -1;
+            source->block = *source->at++;
+        }
+        if (source->at == source->end) return -1;
+        source->word |= (uint32_t)*source->at++ << source->held;
+        source->held += 8;
+        source->block--;
+    }
+    const uint32_t code = source->word & ((1u << bits) - 1);
+    source->word >>= bits;
+    source->held -= bits;
+    return (int)code;
+}
+
+/* ---- pixels */
+
+static void make_colours(struct picture *picture) {
+    const struct gif_header *header = &picture->header;
+    for (unsigned i = 0; i < 256; i++) {
+        const uint8_t black[] = { 0, 0, 0 };
+        memcpy(picture->colours[i], i < header->colours ? header->palette + 3 * i : black, 3);
+        picture->colours[i][3] = 255;
+    }
+    if (header->transparent >= 0) memset(picture->colours[header->transparent], 0, 4);
+}
+
+static uint8_t *frame_pixel(const struct picture *picture, uint32_t x) {
+    const struct image *into = picture->decoding->into;
+    return image_row(into, picture->header.top + picture->y) +
+           (picture->header.left + x) * image_pixel_bytes(into);
+}
+
+/* Rows of a pass are eight apart, then eight, four and two. */
+static void next_row(struct picture *picture) {
+    static const uint8_t starts[] = { 0, 4, 2, 1 }, steps[] = { 8, 8, 4, 2 };
+    picture->rows_done++;
+    picture->x = 0;
+    picture->y += picture->header.interlaced ? steps[picture->pass] : 1;
+    while (picture->header.interlaced && picture->y >= picture->header.rows && picture->pass < 3)
+        picture->y = starts[++picture->pass];
+}
+
+/* Lays LENGTH indices into the rows; those behind the last row are dropped. */
+static void lay(struct picture *picture, const uint8_t *indices, size_t length) {
+    const size_t channels = picture->decoding->into->channels;
+    while (length && picture->rows_done < picture->header.rows) {
+        const size_t left = picture->header.columns - picture->x;
+        const size_t run = length < left ? length : left;
+        uint8_t *to = frame_pixel(picture, picture->x);
+        for (size_t i = 0; i < run && channels == 3; i++)
+            memcpy(to + 3 * i, picture->colours[indices[i]], 3);
+        for (size_t i = 0; i < run && channels == 4; i++)
+            memcpy(to + 4 * i, picture->colours[indices[i]], 4);
+        indices += run;
+        length -= run;
+        picture->x += (uint32_t)run;
+        if (run == left) next_row(picture);
+    }
+}
+
+/* Decodes up to the last pixel; what comes behind is not read. Where the table is full, codes keep
+ * their 12 bits until one clears the table. Returns what is wrong, or NULL. */
+static const char *unpack(struct picture *picture) {
+    const unsigned literal_bits = picture->header.literal_bits;
+    const int clear = 1 << literal_bits, end = clear + 1;
+    unsigned bits = literal_bits + 1;
+    int next = end + 1, before = -1; /* the entry to make; the code before, -1 at the start */
+    uint8_t first = 0;               /* of the last string */
+    while (picture->rows_done < picture->header.rows) {
+        const int code = next_code(picture, bits);
+        if (code < 0 || code == end) return "its data ends before the picture does";
+        if (code == clear) {
+            bits = literal_bits + 1;
+            next = end + 1;
+            before = -1;
+            continue;
+        }
+        if (code > next || (before < 0 && code > end)) return "its data has a code of no meaning";
+        uint8_t *string = picture->string + GIF_CODES;
+        int rest = code;
+        if (code == next) { /* the entry that this code makes */
+            *--string = first;
+            rest = before;
+        }
+        for (; rest > end; rest = picture->prefixes[rest]) *--string = picture->lasts[rest];
+        *--string = first = (uint8_t)rest;
+        if (before >= 0 && next < GIF_CODES) {
+            picture->prefixes[next] = (uint16_t)before;
+            picture->lasts[next++] = first;
+            if (next == 1 << bits && bits < GIF_CODE_BITS_MAX) bits++;
+        }
+        before = code;
+        lay(picture, string, (size_t)(picture->string + GIF_CODES - string));
+    }
+    return NULL;
+}
+
+/* ---- decoding */
+
+/* The rows that are whole stay, the others are 0. */
+static enum status salvage(const struct picture *picture, const char *fault) {
+    const struct decoding *decoding = picture->decoding;
+    if (!decoding->limits->accept_damage || !picture->rows_done)
+        return fail(decoding->failure, STATUS_CORRUPT,
+                    "the GIF is broken or cut off (%s); send an intact file", fault);
+    memset(frame_pixel(picture, 0), 0, picture->x * image_pixel_bytes(decoding->into));
+    codec_damage(decoding, fault);
+    return STATUS_OK;
+}
+
+enum status gif_decode(const struct decoding *decoding) {
+    struct picture picture = { .decoding = decoding };
+    const struct gif_header *header = &picture.header;
+    const struct image *into = decoding->into;
+    if (gif_read_header(decoding->bytes, decoding->length, &picture.header) ||
+        header->width != into->width || header->height != into->height ||
+        (header->transparent >= 0 || !gif_is_covered(header) ? 4 : 3) != into->channels)
+        return fail(decoding->failure, STATUS_CORRUPT,
+                    "the GIF's header is broken; send an intact file");
+    for (uint32_t y = 0; y < into->height && !gif_is_covered(header); y++)
+        memset(image_row(into, y), 0, image_row_bytes(into));
+    picture.source.at = decoding->bytes + header->data;
+    picture.source.end = decoding->bytes + decoding->length;
+    make_colours(&picture);
+    const char *fault = unpack(&picture);
+    if (picture.stopped) return codec_stopped(picture.stopped, decoding->failure);
+    return fault ? salvage(&picture, fault) : STATUS_OK;
+}
