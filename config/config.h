@@ -41,6 +41,7 @@ struct config {
     /* limits of one request */
     long body_bytes_max;
     long pixels_max;
+    long frames_max;
     long side_max;
     long result_pixels_max[FORMAT_COUNT]; /* avif_pixels_max...; 0: no key limits the format */
     long encode_still_ms;

@@ -52,8 +52,8 @@ enum note {
     NOTE_HEADER_ODD = 1 << 9,      /* a JPEG's header is wrong where no pixel depends on it */
     NOTE_PARTS_LEFT_OUT = 1 << 10, /* of a PNG, broken or too many, which no pixel needs */
     NOTE_COLOUR_DROPPED = 1 << 11, /* chunks of a PNG, which the output type cannot carry */
-    NOTE_COLOURS_REDUCED = 1 << 12, /* to 256 */
-    NOTE_ALPHA_CUT = 1 << 13,       /* pixels are opaque or transparent, and nothing between */
+    NOTE_COLOURS_CUT = 1 << 12,    /* to 256 */
+    NOTE_ALPHA_CUT = 1 << 13,      /* pixels are opaque or transparent, and nothing between */
 };
 enum { NOTE_COUNT = 14, WARNING_MAX = 96 };
 

@@ -19,7 +19,8 @@ static uint64_t least_bytes(const struct gif_header *header) {
 static enum status gif_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                              struct failure *failure) {
     struct gif_header header;
-    const char *fault = gif_read_header(bytes, length, &header);
+    struct gif_reader reader;
+    const char *fault = gif_begin(&reader, bytes, length, &header);
     if (fault)
         return fail(failure, STATUS_CORRUPT,
                     "the GIF is broken or cut off: %s; send an intact file", fault);
@@ -30,12 +31,33 @@ static enum status gif_probe(const uint8_t *bytes, size_t length, struct probe *
     while (1u << probe->bits < header.colours) probe->bits++;
     probe->interlaced = header.interlaced;
     probe->palette = true;
-    probe->animated = header.animated;
+    probe->animated = gif_find_picture(&reader);
     probe->shape.channels = header.transparent >= 0 || !covered ? 4 : 3;
     probe->shape.depth = 8;
     probe->data_bytes = covered ? header.data_bytes : length;
     probe->data_bytes_least = least_bytes(&header);
     strcpy(probe->space, "rgb");
+    return STATUS_OK;
+}
+
+/* Without a transparent pixel in the first frame, no later one becomes transparent, unless a frame
+ * leaves nothing. A later frame that is broken ends the count; the decoder refuses it. */
+static enum status gif_probe_frames(const uint8_t *bytes, size_t length, uint32_t most,
+                                    struct probe *probe, struct failure *failure) {
+    struct gif_header header;
+    struct gif_reader reader;
+    const char *fault = gif_begin(&reader, bytes, length, &header);
+    if (fault)
+        return fail(failure, STATUS_CORRUPT,
+                    "the GIF is broken or cut off: %s; send an intact file", fault);
+    bool opaque = gif_is_covered(&header) && header.transparent < 0 &&
+                  header.disposal != GIF_DISPOSE_TO_PREVIOUS;
+    for (probe->frames = 0; !fault && probe->frames <= most; probe->frames++) {
+        opaque &= header.disposal != GIF_DISPOSE_TO_NOTHING;
+        fault = gif_find_picture(&reader) ? gif_read_picture(&reader, &header) : "the end";
+    }
+    probe->plays = reader.plays;
+    probe->shape.channels = opaque ? 3 : 4;
     return STATUS_OK;
 }
 
@@ -55,9 +77,14 @@ const struct format_record format_gif = {
     .recognizes = is_gif,
     .probe = gif_probe,
     .decode = gif_decode,
+    .probe_frames = gif_probe_frames,
+    .decode_frames = gif_decode_frames,
     .decode_costs = { { .cpu = { 0.05f, 3, 1.5f } } },
     .depth = 8,
     .encode = gif_encode,
+    .begin_animation = gif_begin_animation,
+    .add_frame = gif_add_frame,
+    .end_animation = gif_end_animation,
     .bound = gif_bound,
     .encode_memory = gif_encode_memory,
     .encode_costs = { { .cpu = { 0.3f, 9 } } },

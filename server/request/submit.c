@@ -137,7 +137,9 @@ static void add_cost(const struct work *work, struct job *job) {
     struct probe probe = job->probe;
     if (job->decoding) probe.format = FORMAT_PNM; /* pixels are as good as a raw file */
     cost_work_add_file(&job->work, &probe,
-                       job->decoding ? job_pixels_bytes(job) : job->image_length);
+                       job->decoding       ? job_pixels_bytes(job)
+                       : job->probe.frames ? job->image_length / job->probe.frames
+                                           : job->image_length);
     for (int i = 0; i < OP_AUX_MAX; i++)
         if (job->aux[i].length) {
             cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
@@ -151,6 +153,8 @@ static void add_cost(const struct work *work, struct job *job) {
         encode.format = job_output_type(job, output);
         cost_work_add_result(&job->work, &output->image, &encode);
     }
+    for (uint32_t t = 0; t < job->work.count && job->probe.frames; t++)
+        job->work.terms[t].amount *= (float)job->probe.frames;
 }
 
 /* ---- the other images of the form */
@@ -214,6 +218,60 @@ enum status request_check_aux(struct request *request, const struct work *work,
     return status;
 }
 
+/* ---- animations */
+
+/* A client may not choose by Accept what an address or a preset leaves out; type=auto lets it. */
+static const struct negotiation *accepted_types(const struct request *request) {
+    static const struct negotiation every;
+    const struct settings *settings = &request->settings;
+    const bool named = settings_give(settings, "type") || settings_give(settings, "types");
+    const bool bound = request->grant.is_signed || request->grant.preset;
+    return bound && !named ? &every : &request->accept;
+}
+
+/* Whether the result's type, as far as it is known before the plan, has animations. */
+static bool may_be_animated(const struct request *request) {
+    const enum format input = request_job(request)->probe.format;
+    enum format type = request->settings.encode.format;
+    if (!type) type = negotiation_type(accepted_types(request), input, &request->service->prefer);
+    return format_record(type ? type : input)->begin_animation != NULL;
+}
+
+/* Counts the frames of an animation whose frames are all wanted. */
+static enum status count_frames(struct request *request, const struct probe_limits *limits,
+                                struct failure *failure) {
+    const struct service *service = request->service;
+    struct job *job = request_job(request);
+    if (!request->settings.encode.animated || !job->probe.animated || request->settings.outputs ||
+        !format_record(job->probe.format)->decode_frames || !may_be_animated(request) ||
+        negotiation_answer(&request->accept, false) == ANSWER_JSON)
+        return STATUS_OK;
+    return probe_frames(slot_bytes(service->slots, request->slot) + job->image_offset,
+                        job->image_length, (uint32_t)service->config->frames_max, limits,
+                        &job->probe, failure);
+}
+
+/* An animation has one result, an animation, and nothing else. */
+static enum status check_frames(const struct request *request, uint64_t pixels_max,
+                                struct failure *failure) {
+    const struct job *job = request_job(request);
+    const uint64_t pixels = image_pixels(&job->outputs[0].image) * job->probe.frames;
+    bool several = false;
+    for (int o = 0; o < job_output_count(job) && request->settings.outputs; o++)
+        several |= job->outputs[o].encode.animated;
+    if (several || (job->probe.frames && (job->value_count || request->upload.aux_count)))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "animation=keep is for one result, without values and further images; leave "
+                    "it out, or %s",
+                    several ? "ask for one result"
+                            : "the steps that return values or take a further image");
+    if (pixels <= pixels_max) return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "the %u frames of the result have %llu pixels together, more than the %llu of "
+                "pixels_max; ask for a smaller one",
+                job->probe.frames, (unsigned long long)pixels, (unsigned long long)pixels_max);
+}
+
 /* ---- the image and the plan */
 
 /* The plan's parts, and the part of each result. */
@@ -242,21 +300,14 @@ static enum status check_image(struct request *request, struct work *work,
                                                    : STATUS_OK; /* completed at the head */
     if (!status) status = request_probe(request, &job->probe, failure);
     if (!status) status = probe_check_data(&job->probe, request->settings.accept_damage, failure);
+    if (!status) status = count_frames(request, &limits, failure);
     if (!status) status = make_plans(request, limits.pixels_max, work, failure);
     if (!status) status = compute_shapes(work, &job->probe.shape, limits.pixels_max, failure);
     if (!status) status = size_results(work, job, limits.pixels_max, failure);
     if (!status) status = request_check_aux(request, work, failure);
     if (!status) status = count_values(work, &job->value_count, failure);
+    if (!status) status = check_frames(request, limits.pixels_max, failure);
     return status ? status : plan_tree_pack(&work->plans, &job->plan, failure);
-}
-
-/* A client may not choose by Accept what an address or a preset leaves out; type=auto lets it. */
-static const struct negotiation *accepted_types(const struct request *request) {
-    static const struct negotiation every;
-    const struct settings *settings = &request->settings;
-    const bool named = settings_give(settings, "type") || settings_give(settings, "types");
-    const bool bound = request->grant.is_signed || request->grant.preset;
-    return bound && !named ? &every : &request->accept;
 }
 
 static void negotiate(struct request *request, const struct work *work) {
@@ -303,7 +354,7 @@ static uint64_t count_pixels(const struct job *job) {
         if (job->aux[i].length) pixels += image_pixels(&job->aux[i].probe.shape);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
         pixels += image_pixels(&job->outputs[o].image);
-    return pixels;
+    return job->probe.frames ? pixels * job->probe.frames : pixels;
 }
 
 /* An encoder that cannot be stopped is bounded by the picture that takes it longest. */
@@ -334,6 +385,11 @@ static enum status check_result(const struct request *request, const struct job_
         (uint64_t)config_now(&request->service->config->result_pixels_max[output->type]);
     const char *title = format_record(output->type)->title;
     const char *missing = codec_missing(output->type);
+    if (request_job(request)->probe.frames && !format_record(output->type)->begin_animation)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "a %s holds no animation, and the result fits no other type: leave out "
+                    "animation=keep, or the steps that make 16 bits",
+                    title);
     if (missing) return fail(failure, STATUS_BAD_PARAM, "%s", missing);
     if (most && pixels > most)
         return fail(failure, STATUS_TOO_LARGE,

@@ -225,13 +225,15 @@ static enum status choose(struct chooser *chooser, uint8_t *indices) {
     struct gif_palette *palette = chooser->palette;
     enum status status = count_cells(chooser);
     if (status) return status;
-    const unsigned transparent = palette->transparent == 0;
-    const uint64_t left = chooser->count ? cut_boxes(chooser, GIF_COLOURS_MAX - transparent) : 0;
-    palette->count = chooser->box_count + transparent;
-    if (transparent) palette->transparent = (int)chooser->box_count;
+    const bool seen = palette->transparent == 0;
+    const uint64_t left = chooser->count ? cut_boxes(chooser, GIF_COLOURS_MAX - (unsigned)seen) : 0;
+    const bool has =
+        seen || (image_has_alpha(chooser->encoding->image) && chooser->box_count < GIF_COLOURS_MAX);
+    palette->transparent = has ? (int)chooser->box_count : -1;
+    palette->count = chooser->box_count + (unsigned)has;
     status = place_cells(chooser);
     if (!status) status = place_pixels(chooser, indices);
-    if (left || chooser->mask != 0xffffff) *chooser->encoding->notes |= NOTE_COLOURS_REDUCED;
+    if (left || chooser->mask != 0xffffff) *chooser->encoding->notes |= NOTE_COLOURS_CUT;
     if (chooser->partial) *chooser->encoding->notes |= NOTE_ALPHA_CUT;
     return status;
 }
