@@ -3,6 +3,7 @@
 
 covers: pipeline/animation.c pipeline/codecs/gif/animation.c pipeline/codecs/webp/animation.c server/worker/batch_animation.c"""
 import io
+import subprocess
 import time
 import warnings
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import check_problem, noise, png, smooth
+from conftest import BURIN, check_problem, noise, png, smooth
 from test_gif_in import PALETTE, frame, gif, indices, le, literals, picture, screen
 
 KEEP = "/brightness?shift=0&animation=keep"
@@ -218,6 +219,22 @@ def test_what_does_not_go_together(daemon):
     assert daemon.post(KEEP + "&max_bytes=100000", data).status == 200
     report = daemon.post(KEEP, data, headers={"Accept": "application/json"})
     assert report.status == 200 and report.json["input"]["type"] == "gif"
+
+
+def test_burin_run(daemon, tmp_path):
+    """The same bytes, however many frames a group has."""
+    arrays = [np.dstack([smooth(50, 40), np.where(noise(50, 40, seed=s) > 99, 255, 0).astype(np.uint8)]) for s in range(70)]
+    for name, data in (("in.gif", RECIPES["disposal 3 2"].file()), ("in.webp", webp_of(arrays, duration=20))):
+        (tmp_path / name).write_bytes(data)
+        for kind in ("gif", "webp"):
+            run = [BURIN, "run", "--device", "cpu", "--animation", "keep", "histeq", name, f"out.{kind}"]
+            subprocess.run(run, check=True, timeout=60, cwd=tmp_path, capture_output=True)
+            assert (tmp_path / f"out.{kind}").read_bytes() == daemon.post(f"/histeq?animation=keep&type={kind}", data).body
+        for arguments in (["histogram", name, "out.gif"], ["resize", "--widths", "9,8", name, "%w.gif"]):
+            run = subprocess.run([BURIN, "run", "--animation", "keep", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+            assert run.returncode == 2 and "--animation keep" in run.stderr
+    still = subprocess.run([BURIN, "run", "--animation", "keep", "histeq", "in.gif", "out.png"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert still.returncode == 0 and "first frame" in still.stderr
 
 
 def test_limits(start):
