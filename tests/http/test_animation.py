@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import BURIN, check_problem, noise, png, smooth
+from conftest import BURIN, Daemon, check_problem, noise, png, smooth
 from test_gif_in import PALETTE, frame, gif, indices, le, literals, picture, screen
 
 KEEP = "/brightness?shift=0&animation=keep"
@@ -66,11 +66,11 @@ class Recipe:
         self.width, self.height = width, height
         self.canvas = np.zeros((height, width, 4), np.uint8)
 
-    def add(self, left, top, array, disposal=0, delay=10, transparent=None, own=False, interlaced=False):
+    def add(self, left, top, array, disposal=0, delay=10, transparent=None, own=False, interlaced=False, bare=False):
         rows, columns = array.shape
         codes = array[order(rows)] if interlaced else array
         flags = (0x87 if own else 0) | (0x40 if interlaced else 0)
-        self.blocks += [control(disposal, delay, transparent),
+        self.blocks += [b"" if bare else control(disposal, delay, transparent),
                         frame(left, top, columns, rows, literals(codes.ravel()), flags=flags, palette=SECOND if own else b"")]
         table = np.frombuffer(SECOND, np.uint8).reshape(256, 3) if own else TABLE
         before = self.canvas.copy()
@@ -79,7 +79,7 @@ class Recipe:
                 if array[y, x] != transparent:
                     self.canvas[top + y, left + x] = (*table[array[y, x]], 255)
         self.shown.append(self.canvas.copy())
-        self.times.append(delay * 10)
+        self.times.append(0 if bare else delay * 10)
         if disposal == 2:
             self.canvas[top:top + rows, left:left + columns] = 0
         if disposal == 3:
@@ -106,6 +106,7 @@ RECIPES = {
     "transparent": Recipe(9, 7, 0).add(0, 0, small(1)).add(0, 0, small(2) % 8, transparent=3).add(0, 0, small(3) % 4, transparent=1),
     "a transparent first": Recipe(9, 7, 0).add(0, 0, small(1) % 8, transparent=3).add(0, 0, small(2) % 8, transparent=4),
     "beyond the canvas": Recipe(12, 8, 0).add(0, 0, small(1, 12, 8)).add(8, 5, small(2)).add(30, 40, small(3)),
+    "without a control": Recipe(9, 7, 0).add(0, 0, small(1) % 8, transparent=3).add(0, 0, small(2) % 8, bare=True).add(1, 1, small(3, 4, 4), bare=True),
     "no delays": Recipe(9, 7, 0).add(0, 0, small(1), delay=0).add(0, 0, small(2), delay=0),
     "long delays": Recipe(9, 7, 0).add(0, 0, small(1), delay=65535).add(0, 0, small(2), delay=1),
 } | {f"disposal {a} {b}": Recipe(20, 16, 0).add(0, 0, small(1, 20, 16), disposal=c).add(3, 2, small(2), disposal=a, transparent=5)
@@ -174,6 +175,39 @@ def test_webp(daemon, channels, partial):
     assert as_gif[2] == 3 and abs(sum(as_gif[1]) - sum(times)) <= 10 and all(abs(a - b) <= 10 for a, b in zip(as_gif[1], times))
 
 
+def riff(name, data):
+    return name + len(data).to_bytes(4, "little") + data + bytes(len(data) & 1)
+
+
+def test_webp_by_hand(daemon):
+    """Frames that replace and that lie over, that stay and that are removed, at places of their own."""
+    def number(value):
+        return value.to_bytes(3, "little")
+
+    width, height = 30, 20
+    chunks, canvas, shown = [], np.zeros((height, width, 4), np.uint8), []
+    for i, (left, top, flags) in enumerate([(0, 0, 0), (4, 2, 1), (8, 6, 2), (10, 8, 3), (2, 10, 0), (0, 0, 1), (6, 4, 0)]):
+        array = noise(12, 9, 4, seed=i)
+        array[..., 3] = np.where(array[..., 3] > 120, 255, 0)
+        still = io.BytesIO()
+        Image.fromarray(array).save(still, "WEBP", lossless=True, exact=True)
+        picture = still.getvalue()[12:]
+        picture = picture[18:] if picture[:4] == b"VP8X" else picture
+        head = number(left // 2) + number(top // 2) + number(11) + number(8) + number(40) + bytes([flags])
+        chunks.append(riff(b"ANMF", head + picture))
+        place = np.s_[top:top + 9, left:left + 12]
+        seen = (array[..., 3:] > 0) | bool(flags & 2)
+        canvas[place] = np.where(seen, array, canvas[place])
+        shown.append(canvas.copy())
+        if flags & 1:
+            canvas[place] = 0
+    head = riff(b"VP8X", bytes([0x12, 0, 0, 0]) + number(width - 1) + number(height - 1)) + riff(b"ANIM", bytes(4) + le(7))
+    data = riff(b"RIFF", b"WEBP" + head + b"".join(chunks))
+    assert same(frames_of(data)[0], shown)
+    arrays, times, plays = frames_of(kept(daemon, data).body)
+    assert same(arrays, shown) and times == [40] * 7 and plays == 7
+
+
 def test_each_frame_goes_through_the_plan(daemon):
     """It is the answer for the frame alone, also where the operator looks at the whole picture."""
     frames = [picture(indices(60, 40, 200, seed=s), noise(256, 1, 3, seed=s).tobytes()) for s in range(5)]
@@ -235,6 +269,18 @@ def test_burin_run(daemon, tmp_path):
             assert run.returncode == 2 and "--animation keep" in run.stderr
     still = subprocess.run([BURIN, "run", "--animation", "keep", "histeq", "in.gif", "out.png"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert still.returncode == 0 and "first frame" in still.stderr
+
+
+def test_users_operators(tmp_path):
+    """They run in a process of their own, frame by frame."""
+    (tmp_path / "white.c").write_text("#STRUCT typedef struct { int level; /* 127 [0,255] pixels above become white */ } settings;\n"
+                                      "#P2P_FUNC static unsigned char white(unsigned char pixel, int index, settings s) { return pixel > s.level ? 255 : 0; }\n")
+    own = Daemon("--operators-dir", str(tmp_path))
+    answer = own.post("/white?level=90&animation=keep&type=webp&lossless=true", RECIPES["whole"].file())
+    assert answer.status == 200, answer.body
+    for got, wanted in zip(frames_of(answer.body)[0], RECIPES["whole"].shown):
+        assert np.array_equal(got[..., :3], (wanted[..., :3] > 90) * 255)
+    assert own.stop() == 0
 
 
 def test_limits(start):
