@@ -31,7 +31,7 @@ static enum status gif_probe(const uint8_t *bytes, size_t length, struct probe *
     while (1u << probe->bits < header.colours) probe->bits++;
     probe->interlaced = header.interlaced;
     probe->palette = true;
-    probe->animated = gif_find_picture(&reader);
+    probe->animated = reader.animated;
     probe->shape.channels = header.transparent >= 0 || !covered ? 4 : 3;
     probe->shape.depth = 8;
     probe->data_bytes = covered ? header.data_bytes : length;
@@ -52,9 +52,10 @@ static enum status gif_probe_frames(const uint8_t *bytes, size_t length, uint32_
                     "the GIF is broken or cut off: %s; send an intact file", fault);
     bool opaque = gif_is_covered(&header) && header.transparent < 0 &&
                   header.disposal != GIF_DISPOSE_TO_PREVIOUS;
-    for (probe->frames = 0; !fault && probe->frames <= most; probe->frames++) {
+    bool more = true;
+    for (probe->frames = 0; more && probe->frames <= most; probe->frames++) {
         opaque &= header.disposal != GIF_DISPOSE_TO_NOTHING;
-        fault = gif_find_picture(&reader) ? gif_read_picture(&reader, &header) : "the end";
+        more = gif_next_picture(&reader, &header, &fault);
     }
     probe->plays = reader.plays;
     probe->shape.channels = opaque ? 3 : 4;

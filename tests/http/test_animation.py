@@ -316,6 +316,19 @@ def test_damage(daemon):
     assert any("damaged" in note for note in answer.timing["notes"]) and same(frames_of(answer.body)[0][:3], frames_of(webp)[0][:3])
 
 
+@pytest.mark.parametrize("head,word", [
+    (b"," + bytes(4) + le(9) + le(7), "cut off"), (frame(0, 0, 0, 7, b"\0"), "side"), (frame(0, 0, 9, 7, b"\0", bits=1), "2 to 8 bits"),
+    (frame(0, 0, 9, 7, b"\0", flags=0x87, palette=b"\1\2"), "palette"), (frame(0, 0, 65535, 65535, bytes(300)), "larger than the canvas")])
+def test_heads_of_later_frames(daemon, head, word):
+    """The first frame alone is read all the same."""
+    whole = Recipe(9, 7, 0).add(0, 0, small(1)).add(0, 0, small(2))
+    data = screen(9, 7, *whole.blocks, head, end=b"")
+    check_problem(daemon.post(KEEP, data), 422, word)
+    answer = kept(daemon, data, "&damaged=accept")
+    assert any("damaged" in note for note in answer.timing["notes"]) and same(frames_of(answer.body)[0], whole.shown)
+    assert daemon.post("/brightness?shift=0", data).status == 200
+
+
 def test_a_profile_stays(daemon):
     from PIL import ImageCms
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

@@ -58,6 +58,7 @@ struct gif_reader {
     unsigned disposal;
     uint32_t delay;
     uint32_t plays; /* of the animation; 0: without end */
+    bool animated;  /* there is a second picture */
 };
 
 /* Reads the head and the first picture's, and goes to the next picture. Returns what is wrong, or
@@ -65,12 +66,9 @@ struct gif_reader {
 const char *gif_begin(struct gif_reader *reader, const uint8_t *bytes, size_t length,
                       struct gif_header *header);
 
-/* Goes to the next picture, past extensions, or stays at it. False: there is none. */
-bool gif_find_picture(struct gif_reader *reader);
-
-/* Reads the head of the picture at which READER is into HEADER, whose canvas stays. Returns what is
- * wrong, or NULL. */
-const char *gif_read_picture(struct gif_reader *reader, struct gif_header *header);
+/* Reads the head of the next picture into HEADER, whose canvas stays. False: there is none, or
+ * *FAULT is wrong with it. */
+bool gif_next_picture(struct gif_reader *reader, struct gif_header *header, const char **fault);
 
 /* The first frame is as large as the canvas. */
 static inline bool gif_is_covered(const struct gif_header *header) {

@@ -58,7 +58,8 @@ static void read_extension(struct gif_reader *reader, const uint8_t *block, size
     if (loop) reader->plays = repeats ? repeats + 1 : 0;
 }
 
-bool gif_find_picture(struct gif_reader *reader) {
+/* Goes to the next picture, past extensions, or stays at it. False: there is none. */
+static bool find_picture(struct gif_reader *reader) {
     while (reader->at + 2 <= reader->length && reader->bytes[reader->at] == '!') {
         read_extension(reader, reader->bytes + reader->at, reader->length - reader->at);
         reader->at += 2;
@@ -77,7 +78,8 @@ static bool read_palette(struct gif_reader *reader, uint8_t flags, struct gif_he
     return true;
 }
 
-const char *gif_read_picture(struct gif_reader *reader, struct gif_header *header) {
+/* Reads the head of the picture at which READER is. Returns what is wrong, or NULL. */
+static const char *read_picture(struct gif_reader *reader, struct gif_header *header) {
     const uint8_t *frame = reader->bytes + reader->at;
     if (reader->length - reader->at < GIF_FRAME_HEAD) return "a picture is cut off";
     reader->at += GIF_FRAME_HEAD;
@@ -122,13 +124,22 @@ const char *gif_begin(struct gif_reader *reader, const uint8_t *bytes, size_t le
     if (!read_palette(reader, bytes[10], header)) return "its palette is cut off";
     reader->palette = header->palette;
     reader->colours = header->colours;
-    const bool found = gif_find_picture(reader);
+    const bool found = find_picture(reader);
     const char *fault = judge_blocks(reader);
-    if (!fault) fault = found ? gif_read_picture(reader, header) : "it has no picture";
+    if (!fault) fault = found ? read_picture(reader, header) : "it has no picture";
     if (fault) return fault;
     widen(header);
-    gif_find_picture(reader);
+    reader->animated = find_picture(reader);
     return judge_blocks(reader);
+}
+
+bool gif_next_picture(struct gif_reader *reader, struct gif_header *header, const char **fault) {
+    const bool found = find_picture(reader);
+    *fault = found ? read_picture(reader, header) : judge_blocks(reader);
+    const uint64_t pixels = (uint64_t)header->columns * header->rows;
+    if (found && !*fault && pixels > (uint64_t)header->width * header->height)
+        *fault = "a later picture is larger than the canvas";
+    return found && !*fault;
 }
 
 /* ---- codes */
@@ -355,19 +366,20 @@ static enum status show_frames(struct picture *picture, struct gif_reader *reade
                                const struct frame_sink *sink) {
     const struct decoding *decoding = picture->decoding;
     enum status status = STATUS_OK;
+    const char *fault = NULL;
     bool last = false;
     clear_canvas(decoding->into);
     for (uint32_t frame = 1; !status && !last; frame++) {
         status = show_frame(picture, kept, sink, &last);
-        last |= frame >= decoding->probe->frames || !gif_find_picture(reader);
-        const char *fault = last || status ? NULL : gif_read_picture(reader, &picture->header);
-        if (fault && !decoding->limits->accept_damage)
-            return fail(decoding->failure, STATUS_CORRUPT,
-                        "the GIF is broken or cut off: %s; send an intact file", fault);
-        if (fault) codec_damage(decoding, fault);
-        last |= fault != NULL;
+        if (!last) last = !gif_next_picture(reader, &picture->header, &fault);
+        last |= frame >= decoding->probe->frames;
     }
-    return status;
+    if (status || !fault) return status;
+    if (!decoding->limits->accept_damage)
+        return fail(decoding->failure, STATUS_CORRUPT,
+                    "the GIF is broken or cut off: %s; send an intact file", fault);
+    codec_damage(decoding, fault);
+    return STATUS_OK;
 }
 
 enum status gif_decode_frames(const struct decoding *decoding, const struct frame_sink *sink) {
