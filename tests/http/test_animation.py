@@ -288,8 +288,10 @@ def test_limits(start):
     five = [picture(indices(14, 14, 9, seed=s)) for s in range(6)]
     assert len(frames_of(kept(daemon, gif_of(five[:5])).body)[0]) == 5
     check_problem(daemon.post(KEEP, gif_of(five)), 422, "frames_max", "5 frames", "animation=keep")
-    check_problem(daemon.post(KEEP, gif_of([picture(indices(15, 15, 9, seed=s)) for s in range(5)])), 422, "pixels_max", "1125")
-    check_problem(daemon.post("/zoom?factor=2&animation=keep", gif_of(five[:5])), 422, "pixels_max")
+    larger = gif_of([picture(indices(15, 15, 9, seed=s)) for s in range(5)])
+    for query in (KEEP, "/resize?width=2&animation=keep"):
+        check_problem(daemon.post(query, larger), 422, "pixels_max", "1125")
+    check_problem(daemon.post("/zoom?factor=1&animation=keep", gif_of(five[:5])), 422, "pixels_max", "3920")
     assert daemon.post("/brightness?shift=0", gif_of(five)).status == 200
     check_problem(daemon.post(KEEP, webp_of([noise(14, 14, 3, seed=s) for s in range(6)])), 422, "frames_max")
 

@@ -185,6 +185,22 @@ static void common_colours_are_kept(void **state) {
     free(image.pixels);
 }
 
+/* No pair of the pixels occurs twice, so each has a code of its own: after one of 3 bits that
+ * clears the table, three of 3 bits and eight of 4. The reader's entry for the last is 16, so
+ * the end has 5 bits: 49 bits in all. */
+static void the_end_is_as_long_as_the_reader_expects(void **state) {
+    (void)state;
+    static const uint8_t pixels[] = { 0, 0, 1, 0, 2, 0, 3, 1, 1, 2, 1 };
+    struct image image = new_image(sizeof pixels, 1, 1, 8);
+    memcpy(image.pixels, pixels, sizeof pixels);
+    uint32_t notes;
+    struct bytes bytes = encode(&image, &notes);
+    assert_int_equal(bytes.length, 13 + 4 * 3 + 10 + 1 + 1 + 7 + 2);
+    assert_int_equal(bytes.data[13 + 4 * 3 + 10 + 1], 7);
+    free(bytes.data);
+    free(image.pixels);
+}
+
 /* The exact bytes suffice, one less is too few, wherever the file is cut. */
 static void room_is_kept(void **state) {
     (void)state;
@@ -253,6 +269,7 @@ int main(void) {
         cmocka_unit_test(colours_are_chosen),
         cmocka_unit_test(common_colours_are_kept),
         cmocka_unit_test(room_is_kept),
+        cmocka_unit_test(the_end_is_as_long_as_the_reader_expects),
         cmocka_unit_test(a_profile_is_dropped),
         cmocka_unit_test(it_stops),
     };
