@@ -47,10 +47,15 @@ static int32_t level(uint32_t colour, int axis) {
     return (int32_t)(colour >> (16 - 8 * axis) & 255);
 }
 
+static enum status check(const struct chooser *chooser) {
+    const enum status status = progress_check(chooser->encoding->progress);
+    return status ? codec_stopped(status, chooser->encoding->failure) : STATUS_OK;
+}
+
 static enum status read_row(struct chooser *chooser, uint32_t y) {
     const struct encoding *encoding = chooser->encoding;
-    const enum status status = progress_check(encoding->progress);
-    if (status) return codec_stopped(status, encoding->failure);
+    const enum status status = check(chooser);
+    if (status) return status;
     argb_row(encoding->image, y, chooser->row);
     return STATUS_OK;
 }
@@ -149,14 +154,16 @@ static void cut(struct chooser *chooser, struct box *box) {
     measure(chooser, other);
 }
 
-/* Makes at most MOST boxes of all cells. Returns the greatest spread of a box. */
-static uint64_t cut_boxes(struct chooser *chooser, unsigned most) {
+/* Makes at most MOST boxes of all cells. *SPREAD: the greatest of a box. */
+static enum status cut_boxes(struct chooser *chooser, unsigned most, uint64_t *spread) {
+    enum status status = STATUS_OK;
     struct box *widest = chooser->boxes;
     for (size_t i = 0; i < chooser->count; i++) chooser->order[i] = (uint32_t)i;
     *widest = (struct box){ .cells = chooser->order, .count = chooser->count };
     chooser->box_count = 1;
     measure(chooser, widest);
-    while (widest->spread && chooser->box_count < most) {
+    while (widest->spread && chooser->box_count < most && !status) {
+        status = check(chooser);
         cut(chooser, widest);
         widest = chooser->boxes;
         for (unsigned b = 0; b < chooser->box_count; b++)
@@ -167,7 +174,8 @@ static uint64_t cut_boxes(struct chooser *chooser, unsigned most) {
         for (int a = 0; a < 3; a++)
             chooser->means[a][b] = (int32_t)((box->sums[a] + box->pixels / 2) / box->pixels);
     }
-    return widest->spread;
+    *spread = widest->spread;
+    return status;
 }
 
 /* ---- indices */
@@ -188,9 +196,8 @@ static unsigned nearest(const struct chooser *chooser, uint32_t colour) {
 
 static enum status place_cells(struct chooser *chooser) {
     for (size_t i = 0; i < chooser->count; i++) {
-        const enum status status =
-            i % CHECKED_CELLS ? STATUS_OK : progress_check(chooser->encoding->progress);
-        if (status) return codec_stopped(status, chooser->encoding->failure);
+        const enum status status = i % CHECKED_CELLS ? STATUS_OK : check(chooser);
+        if (status) return status;
         chooser->indices[i] = (uint8_t)nearest(chooser, chooser->colours[i]);
     }
     return STATUS_OK;
@@ -226,7 +233,9 @@ static enum status choose(struct chooser *chooser, uint8_t *indices) {
     enum status status = count_cells(chooser);
     if (status) return status;
     const bool seen = palette->transparent == 0;
-    const uint64_t left = chooser->count ? cut_boxes(chooser, GIF_COLOURS_MAX - (unsigned)seen) : 0;
+    uint64_t left = 0;
+    if (chooser->count) status = cut_boxes(chooser, GIF_COLOURS_MAX - (unsigned)seen, &left);
+    if (status) return status;
     const bool has =
         seen || (image_has_alpha(chooser->encoding->image) && chooser->box_count < GIF_COLOURS_MAX);
     palette->transparent = has ? (int)chooser->box_count : -1;

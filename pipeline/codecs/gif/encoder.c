@@ -28,7 +28,7 @@ struct codes {
     unsigned held;
 };
 
-/* A code has 12 bits at most, and after 3,836 of them comes one that clears the table; a block of
+/* A code has 12 bits at most, and after 3,838 of them comes one that clears the table; a block of
  * 255 bytes has one more. */
 size_t gif_bound(const struct image *image, size_t profile_length) {
     const size_t pixels = (size_t)image_pixels(image);
@@ -157,7 +157,7 @@ static enum status write_gif(const struct encoding *encoding, const struct gif_p
 
 uint64_t gif_encode_memory(const struct image *image, const struct encode_options *options) {
     (void)options;
-    return image_pixels(image) + ((uint64_t)4 << 20); /* indices, and cells of colours */
+    return image_pixels(image) + ((uint64_t)6 << 20); /* indices, and cells of colours */
 }
 
 enum status gif_encode(const struct encoding *encoding) {
