@@ -499,7 +499,7 @@ TABLE = [
      "unit gif/encoder"),
     ("the last code of a GIF lets the codes not grow", "gif/encoder.c", "put_code(codes, prefix); grow(codes); put_code(codes, (1u", "put_code(codes, prefix); put_code(codes, (1u",
      "unit gif/encoder"),
-    ("the table of a GIF's codes is never cleared", "gif/encoder.c", "if (codes->next == GIF_CODES) clear(codes);", "", "unit gif/encoder"),
+    ("the table of a GIF's codes is never cleared", "gif/encoder.c", "if (codes->next == GIF_CODES) clear(codes);", "if (codes->next > GIF_CODES) clear(codes);", "unit gif/encoder"),
     ("a block of a GIF has 256 bytes", "gif/encoder.c", "writer->used - writer->block > BLOCK", "writer->used - writer->block > BLOCK + 1", "unit gif/encoder"),
     ("transparent pixels take no entry of a palette", "gif/colours.c", "GIF_COLOURS_MAX - (unsigned)seen", "GIF_COLOURS_MAX", "unit gif/encoder"),
     ("alpha of 128 is transparent", "gif/colours.c", "OPAQUE = 128", "OPAQUE = 129", "http test_gif.py"),
