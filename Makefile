@@ -4,7 +4,7 @@
 # made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev zlib1g-dev libjansson-dev libisal-dev libssl-dev esbuild
-TEST_PACKAGES  = $(PACKAGES) g++ libpng-dev libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage python3-blurhash python3-prometheus-client curl php-cli
+TEST_PACKAGES  = $(PACKAGES) g++ libpng-dev libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin python3-opencv python3-skimage libtiff-tools python3-blurhash python3-prometheus-client curl php-cli
 PAGE_PACKAGES  = $(TEST_PACKAGES) chromium-headless-shell chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd openssl

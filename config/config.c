@@ -300,10 +300,9 @@ const char *config_file(void) {
  * was laid out by it, but for slots by body_bytes_max, which may therefore only become smaller. */
 static bool may_change(const struct key *key, const struct config *first,
                        const struct config *next) {
-    static const char *const names[] = { "cors_origins",    "log_level",      "body_bytes_max",
-                                         "avif_pixels_max", "parts_max",      "encode_still_ms",
-                                         "refuse_times",    "drain_delay_ms", "drain_timeout_ms",
-                                         "drain_client_ms" };
+    static const char *const names[] = { "cors_origins",   "log_level",        "body_bytes_max",
+                                         "parts_max",      "encode_still_ms",  "refuse_times",
+                                         "drain_delay_ms", "drain_timeout_ms", "drain_client_ms" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], key->name) == 0)
             return i != 2 || next->body_bytes_max <= first->body_bytes_max;

@@ -43,7 +43,6 @@ struct config {
     long pixels_max;
     long frames_max;
     long side_max;
-    long result_pixels_max[FORMAT_COUNT]; /* avif_pixels_max...; 0: no key limits the format */
     long encode_still_ms;
     long scans_max;
     long scan_pixels_max;
@@ -91,6 +90,7 @@ struct config {
     long worker_still_ms;
     long launcher_still_ms;
     long no_worker_ms;
+    long cells;
     long cell_idle_ms;
 
     /* users' operators */

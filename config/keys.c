@@ -135,14 +135,9 @@ static const struct key keys[] = {
     { FIELD(side_max, KEY_INTEGER), .def = IMAGE_SIDE_MAX, .min = 1, .max = IMAGE_SIDE_MAX,
       .unit = "pixels",
       .why = "the largest width and height; of a JPEG 65500 at most" },
-    { FIELD_AS("avif_pixels_max", result_pixels_max[FORMAT_AVIF], KEY_INTEGER),
-      .def = 16 * 1048576, .min = 1, .max = PIXELS_LIMIT, .unit = "pixels",
-      .why = "the largest AVIF: its encoder takes 30 bytes a pixel" },
     { FIELD(encode_still_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
       .why = "the longest time an encoder may run without being able to stop; processing_ms at "
-             "most: an AVIF of noise takes 0.35 to 1 us a pixel by its effort, 0.9 to 2.5 us "
-             "lossless or from quality 90 on, 0.4 to 1 us more with alpha; a WebP 0.1 us, with "
-             "alpha and effort=6 1.1 us" },
+             "most: a WebP takes 0.1 us a pixel, with alpha and effort=6 1.1 us" },
     { FIELD(scans_max, KEY_INTEGER), .def = 100, .min = 1, .max = 10000, .unit = "scans",
       .why = "the most scans of a progressive JPEG; editors write about 10, attackers thousands" },
     { FIELD(scan_pixels_max, KEY_INTEGER), .def = 1500000000, .min = 1, .max = 1000000000000000,
@@ -257,8 +252,8 @@ static const struct key keys[] = {
     { FIELD(cpu_memory_bytes, KEY_SIZE), .def = 4 * GIB, .min = MIB, .max = 1024 * GIB,
       .unit = "bytes",
       .why = "the most memory of the CPU worker for jobs that need more than idle_bytes: pixels, "
-             "scratch, decoders and encoders; other such jobs wait, and a job that needs more "
-             "alone is answered 422; 64 megapixels of 16 bits and alpha take 1 to 3.4 GiB" },
+             "scratch, codecs; other such jobs wait, and one that needs more is answered 422; 64 "
+             "megapixels of 16 bits and alpha take 1 to 3.4 GiB; all cells may take as much" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 0, .min = 0, .max = 256 * GIB, .unit = "bytes",
       .why = "device memory per lane, allocated at start; it limits how many JPEGs a GPU decodes "
              "and encodes at once; a larger job borrows from "
@@ -291,9 +286,11 @@ static const struct key keys[] = {
     { FIELD(no_worker_ms, KEY_INTEGER), .def = 3000, .min = 100, .max = HOUR_MS, .unit = "ms",
       .why = "how long jobs wait for a healthy worker before they are answered 503; a worker that "
              "died is back in 0.3 s on a GPU" },
+    { FIELD(cells, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "processes",
+      .why = "the most processes that read and write AVIF, a file each, and do nothing else; "
+             "started while files wait; short jobs come first; 0: one for every core" },
     { FIELD(cell_idle_ms, KEY_INTEGER), .def = 60000, .min = 0, .max = HOUR_MS, .unit = "ms",
-      .why = "how long the process that decodes AVIF, and nothing else, is kept while it has no "
-             "job; the first job after that waits for a new one, some 50 ms" },
+      .why = "how long each of these is kept without a job; to start one takes some 50 ms" },
 
     { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
       .fits = is_path_or_empty,

@@ -20,7 +20,7 @@ const struct codec_limits codec_limits_default = {
 
 const char *note_text(int index) {
     static const char *const texts[NOTE_COUNT] = {
-        "only the first frame of the animation was taken",
+        "only the first frame of the animation, or the first page, was taken",
         "16-bit samples were rounded to 8 bits, because the output type holds no more",
         "transparency was laid on the background colour, because the output type has none",
         "the colour profile was dropped: it is too large, broken, or made for other colours",
@@ -32,6 +32,7 @@ const char *note_text(int index) {
         "the JPEG's header has wrong fields that no pixel depends on",
         "parts of the PNG that no pixel needs are broken, missing or too many: they were left out",
         "gAMA, cHRM, sRGB, cICP, mDCV or cLLI were dropped: the output type cannot carry them",
+        "samples of the TIFF that are neither colours nor transparency were left out",
         "the picture has more colours than the output type holds: 256 were chosen",
         "alpha below 128 became transparent and other alpha opaque: the output type has no more",
     };

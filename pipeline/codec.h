@@ -40,22 +40,23 @@ extern const struct codec_limits codec_limits_default;
 
 /* Bits for what a codec dropped or changed; the report shows their texts under `notes`. */
 enum note {
-    NOTE_FIRST_FRAME = 1 << 0,     /* of an animation */
-    NOTE_DEPTH_CUT = 1 << 1,       /* 16 bits rounded to 8: the output type holds no more */
-    NOTE_ALPHA_FLATTENED = 1 << 2, /* laid on the background */
-    NOTE_PROFILE_DROPPED = 1 << 3, /* too large, or the output type or colours cannot carry it */
-    NOTE_CMYK_CONVERTED = 1 << 4,  /* to RGB, without a colour profile */
-    NOTE_BYTES_SKIPPED = 1 << 5,   /* bytes of a JPEG that belong to nothing */
-    NOTE_DAMAGED = 1 << 6,         /* pixels are missing or wrong; accept_damage was set */
-    NOTE_SRGB_ASSUMED = 1 << 7,    /* a step weighed light although there is a profile */
-    NOTE_OTHER_WIDTHS = 1 << 8,    /* some of several results are not as wide as asked */
-    NOTE_HEADER_ODD = 1 << 9,      /* a JPEG's header is wrong where no pixel depends on it */
-    NOTE_PARTS_LEFT_OUT = 1 << 10, /* of a PNG, broken or too many, which no pixel needs */
-    NOTE_COLOUR_DROPPED = 1 << 11, /* chunks of a PNG, which the output type cannot carry */
-    NOTE_COLOURS_CUT = 1 << 12,    /* to 256 */
-    NOTE_ALPHA_CUT = 1 << 13,      /* pixels are opaque or transparent, and nothing between */
+    NOTE_FIRST_FRAME = 1 << 0,       /* of an animation, or the first page */
+    NOTE_DEPTH_CUT = 1 << 1,         /* 16 bits rounded to 8: the output type holds no more */
+    NOTE_ALPHA_FLATTENED = 1 << 2,   /* laid on the background */
+    NOTE_PROFILE_DROPPED = 1 << 3,   /* too large, or the output type or colours cannot carry it */
+    NOTE_CMYK_CONVERTED = 1 << 4,    /* to RGB, without a colour profile */
+    NOTE_BYTES_SKIPPED = 1 << 5,     /* bytes of a JPEG that belong to nothing */
+    NOTE_DAMAGED = 1 << 6,           /* pixels are missing or wrong; accept_damage was set */
+    NOTE_SRGB_ASSUMED = 1 << 7,      /* a step weighed light although there is a profile */
+    NOTE_OTHER_WIDTHS = 1 << 8,      /* some of several results are not as wide as asked */
+    NOTE_HEADER_ODD = 1 << 9,        /* a JPEG's header is wrong where no pixel depends on it */
+    NOTE_PARTS_LEFT_OUT = 1 << 10,   /* of a PNG, broken or too many, which no pixel needs */
+    NOTE_COLOUR_DROPPED = 1 << 11,   /* chunks of a PNG, which the output type cannot carry */
+    NOTE_SAMPLES_LEFT_OUT = 1 << 12, /* of a TIFF: neither colours nor transparency */
+    NOTE_COLOURS_CUT = 1 << 13,      /* to 256 */
+    NOTE_ALPHA_CUT = 1 << 14,        /* pixels are opaque or transparent, and nothing between */
 };
-enum { NOTE_COUNT = 14, WARNING_MAX = 96 };
+enum { NOTE_COUNT = 15, WARNING_MAX = 96 };
 
 /* Bytes of a PNG's chunks that describe its colours: six of them, with their frames. */
 enum { COLOUR_CHUNKS_MAX = 6 * 12 + 73 };

@@ -9,9 +9,10 @@
  * file with less is refused before memory is allocated. The least is exact for raw PNM, and a digit
  * a sample, with a blank unless it is a bit, for plain PNM; for PNG it follows from deflate's
  * greatest ratio; for JPEG it is two bits a block of the first scan, or one if progressive; for
- * WebP two bits a macroblock; for GIF twelve bits for the longest string of a code. There is none
- * for a JPEG with arithmetic coding, nor for a lossless WebP or a small first frame on a large
- * canvas, which must have a byte for 32768 pixels.
+ * WebP two bits a macroblock; for GIF twelve bits for the longest string of a code; for TIFF it
+ * follows from the best ratio of its compression. There is none for a JPEG with arithmetic coding,
+ * nor for a lossless WebP, a small first frame on a large canvas, or strips of a TIFF that share
+ * bytes, which must have a byte for 32768 pixels.
  *
  * Used by:  the front, before a job is queued; codecs, which refuse a file that differs from it.
  * Owns:     nothing.

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""corpus.py [--burin BURIN] FOLDER... - JPEG, PNG, PNM, WebP, GIF and BMP files of others' test sets, through a daemon and through Pillow and OpenCV:
+"""corpus.py [--burin BURIN] FOLDER... - JPEG, PNG, PNM, WebP, GIF, BMP and TIFF files of others' test sets, through a daemon and through Pillow and OpenCV:
 which files Burin refuses and another reader shows, and where its pixels are not Pillow's. Prints a line for each, and sums; a file that
 stands there several times counts once. The sets of libraries are in their Debian sources (apt-get source libjpeg-turbo ...).
 
@@ -18,7 +18,8 @@ import numpy as np
 from PIL import Image, ImageOps
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "http"))
-MAGIC = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"RIFF": "WebP", b"GIF8": "GIF", b"BM": "BMP"} | {b"P%d" % n: "PNM" for n in range(1, 8)}
+MAGIC = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"RIFF": "WebP", b"GIF8": "GIF", b"BM": "BMP"} | {b"P%d" % n: "PNM" for n in range(1, 8)} | {
+    b"II*\0": "TIFF", b"MM\0*": "TIFF", b"II+\0": "TIFF", b"MM\0+": "TIFF"}
 PIXELS_MAX = 64 << 20
 
 

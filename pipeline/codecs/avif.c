@@ -8,10 +8,10 @@
  * 3 dB, which who asks for a quality of 90 and more gets. Gray is luma alone. Lossless are the
  * samples themselves, as the matrix "identity" has them. Alpha loses nothing.
  *
- * libavif cannot be stopped; what it may take is known before (avif_still_ms). Where it looks for
- * copies within the picture that does not hold: their number grows with the square of the pixels,
- * and a megapixel of a checkerboard takes 18 s. So it does not look for them. Without memory its
- * version 0.11 ends the process, as a crash would: the job runs once more. */
+ * libavif cannot be stopped, so a daemon runs it in a process that it kills. Where it looks for
+ * copies within the picture its time grows with the square of the pixels: a megapixel of a
+ * checkerboard takes 18 s. So it does not look for them. Without memory its version 0.11 ends the
+ * process. */
 #include "pipeline/codecs/avif/codec.h"
 #include "pipeline/codecs/avif/library.h"
 
@@ -30,17 +30,6 @@ enum { EFFORTS = 7, FINE_QUALITY = 90 };
 /* Chroma of each pixel. */
 static bool is_fine(const struct encode_options *options) {
     return options->lossless || options->quality >= FINE_QUALITY;
-}
-
-/* Noise at its worst quality, on a core of an EPYC: ns a pixel by effort, for 4:2:0 and 4:4:4. No
- * picture was found to take longer: of bits, few colours, gradients, stripes, repeated tiles. */
-static double avif_still_ms(const struct image *image, const struct encode_options *options) {
-    static const double ns[2][EFFORTS] = { { 350, 350, 600, 600, 600, 800, 1000 },
-                                           { 900, 900, 1300, 1300, 1300, 1800, 2500 } };
-    const double colour = ns[is_fine(options)][options->effort];
-    const double luma = image_colours(image) == 1 ? 0.6 : 1;
-    const double alpha = image_has_alpha(image) ? 0.4 * ns[1][options->effort] : 0;
-    return (double)image_pixels(image) * (colour * luma + alpha) / 1e6;
 }
 
 #ifdef BURIN_WITH_AVIF
@@ -314,7 +303,6 @@ const struct format_record format_avif = {
     .encode = avif_encode,
     .bound = avif_bound,
     .encode_memory = avif_encode_memory,
-    .still_ms = avif_still_ms,
     .encode_costs = { { .cpu = { 3, 87 } }, { .cpu = { 12, 348 } } }, /* within max_bytes */
     .encode_kind = avif_encode_kind,
     .encode_megabytes = avif_megabytes,

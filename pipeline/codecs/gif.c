@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "pipeline/codecs/common/lzw.h"
 #include "pipeline/codecs/gif/codec.h"
 
 enum { CANVAS_RATIO = 32768 };
@@ -12,8 +13,8 @@ enum { CANVAS_RATIO = 32768 };
 static uint64_t least_bytes(const struct gif_header *header) {
     if (!gif_is_covered(header)) return (uint64_t)header->width * header->height / CANVAS_RATIO;
     const uint64_t pixels = (uint64_t)header->columns * header->rows;
-    const uint64_t longest = GIF_CODES - 1 - (1u << header->literal_bits);
-    return (pixels * GIF_CODE_BITS_MAX + longest * 8 - 1) / (longest * 8);
+    const uint64_t longest = LZW_CODES - 1 - (1u << header->literal_bits);
+    return (pixels * LZW_BITS_MAX + longest * 8 - 1) / (longest * 8);
 }
 
 static enum status gif_probe(const uint8_t *bytes, size_t length, struct probe *probe,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin worker: a process that `burin serve` starts, not people. */
-#include "pipeline/codec.h"
 #include "pipeline/device.h"
 #include "server/cli/command.h"
 #include "server/log/log.h"
@@ -42,7 +41,6 @@ static bool open_operators(const struct slots *slots, struct failure *failure) {
  * cache of kernels, which those limits exclude. */
 static bool prepare(const struct slots *slots, bool gpu, bool sandbox, struct failure *failure) {
     const struct config *config = slots_preamble(slots);
-    codec_open_libraries(); /* while files can be opened */
     if (sandbox && !gpu) user_operators_limit(config);
     if (sandbox && !open_operators(slots, failure)) return false;
     sandbox_limit(gpu ? SANDBOX_GPU : SANDBOX_CPU, config,

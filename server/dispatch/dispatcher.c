@@ -6,53 +6,21 @@
  *
  * `states` says for every slot where its job is. Each run of a slot has a number, which its
  * completion carries: a worker may die just after it reported a completion, which must not count
- * for the next run. A job whose image is decoded apart has two (runs.h). A job that a dead worker
+ * for the next run. Some jobs have several (runs.h). A job that a dead worker
  * had begun is a suspect: it runs again alone, elsewhere if possible; two deaths end it. */
 #include "server/dispatch/dispatcher.h"
 
-#include "server/dispatch/forecast.h"
-#include "server/dispatch/queue.h"
-#include "server/dispatch/runs.h"
-#include "server/dispatch/sweep.h"
+#include "server/dispatch/admission.h"
 #include "server/jobs/answer.h"
 #include "server/log/log.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of job_state.worker that are no worker's number. */
-enum { WAITING = -1, RETURNING = -2, NO_WORKER = -1 };
-
 /* SMOOTHING: weight of the past in service_ms. PASSED_MAX: jobs that a short walk finds no room
- * for. OPERATORS_SHARE: users' operators may have a quarter of the queue. */
-enum { SMOOTHING = 16, PASSED_MAX = 32, WHOLE_WALK_MS = 4, OPERATORS_SHARE = 4 };
+ * for. */
+enum { SMOOTHING = 16, PASSED_MAX = 32, WHOLE_WALK_MS = 4 };
 static const int64_t ms_ns = 1000000;
-
-struct job_state {
-    int worker;    /* its number; WAITING: queued, or not submitted; RETURNING: sent back by us */
-    int died_on;   /* the worker that died with the job, or NO_WORKER */
-    int io_thread; /* the job returns on its completion pipe */
-    struct forecast_job forecast;
-    struct first_run first;
-    struct stillness lane;  /* of the thread that runs the job */
-    struct sweep_mark sent; /* the job's last message; RETURNING: `ns` alone */
-};
-
-struct dispatcher {
-    struct dispatcher_options options;
-    struct queue *queue;
-    int slots;
-    struct job_state *states; /* by slot */
-    uint32_t runs;            /* the last run number */
-    int running;
-    double service_ms; /* smoothed time of a job in a worker; 0 before the first */
-    struct forecast forecast;
-    uint64_t pixels_held;                       /* runs.h */
-    int64_t whole_walk_ns;                      /* when a walk last looked at all queued jobs */
-    int64_t sweep_ns;                           /* when lost messages were last looked for */
-    struct sweep_channel channels[WORKERS_MAX]; /* to the workers */
-};
 
 struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
                                      struct failure *failure) {
@@ -80,15 +48,6 @@ void dispatcher_destroy(struct dispatcher *dispatcher) {
     free(dispatcher);
 }
 
-static struct job *job_of(const struct dispatcher *dispatcher, int slot) {
-    return slot_job(dispatcher->options.slots, slot);
-}
-
-/* The worker writes this copy: nothing in it is believed unchecked (answer.h). */
-static struct job *shared_job_of(const struct dispatcher *dispatcher, int slot) {
-    return slot_shared_job(dispatcher->options.slots, slot);
-}
-
 /* Completes a job in the worker's place: the reader of its pipe gets it next. */
 static void send_back(struct dispatcher *dispatcher, int slot) {
     struct job *job = job_of(dispatcher, slot);
@@ -105,12 +64,8 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
 static bool has_room(const struct dispatcher *dispatcher, int number, const struct job *job,
                      enum job_duration duration) {
     const struct worker_handle *worker = &dispatcher->options.workers->all[number];
-    const bool measured = dispatcher->forecast.costs[number].mean_ms > 0;
-    const uint64_t most = (uint64_t)dispatcher->options.config->queue_bytes;
     if (!worker_handle_has_room(worker, job)) return false;
-    if (!runs_have_room(dispatcher->pixels_held, most, job)) return false;
-    return job->deaths ||
-           backlog_has_room(&dispatcher->forecast.backlogs[number], duration, measured);
+    return job->deaths || forecast_has_room(&dispatcher->forecast, number, duration);
 }
 
 static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
@@ -124,7 +79,7 @@ static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
     runs_share(job, shared_job_of(dispatcher, slot));
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
-    runs_hold(&dispatcher->pixels_held, job, &state->first);
+    runs_hold(&dispatcher->held, dispatcher->options.config, job, &state->earlier);
     state->worker = worker;
     sweep_note_sent(&dispatcher->channels[worker], &state->sent, clock_coarse_ns());
     state->forecast.backlog = *backlog;
@@ -132,18 +87,13 @@ static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
     return true;
 }
 
-static int choose(const struct dispatcher *dispatcher, const struct forecast_round *round,
-                  int slot) {
-    const struct job_state *state = &dispatcher->states[slot];
-    return forecast_choose(&dispatcher->forecast, round, &state->forecast, state->died_on,
-                           job_of(dispatcher, slot)->deaths > 0);
-}
-
 /* Sends the job to the worker that is predicted to answer first. False: that worker is full, or no
  * worker may run the job. */
 static bool assign(struct dispatcher *dispatcher, struct forecast_round *round, int slot) {
     const struct job *job = job_of(dispatcher, slot);
-    const int worker = choose(dispatcher, round, slot);
+    const struct earlier_runs *earlier = &dispatcher->states[slot].earlier;
+    if (!runs_have_room(&dispatcher->held, dispatcher->options.config, job, earlier)) return false;
+    const int worker = dispatcher_choose(dispatcher, round, slot);
     if (worker == NO_WORKER) return false;
     const struct backlog_job backlog =
         forecast_reserve(round, &dispatcher->states[slot].forecast, worker);
@@ -166,6 +116,7 @@ static void walk(struct dispatcher *dispatcher, int newcomer) {
     int slot = queue_first(dispatcher->queue);
     if (slot < 0) return;
     forecast_begin(&dispatcher->forecast, &round);
+    dispatcher->held.crowded = false;
     const bool whole = round.now - dispatcher->whole_walk_ns >= WHOLE_WALK_MS * ms_ns;
     if (whole) dispatcher->whole_walk_ns = round.now;
     for (int passed = 0; slot >= 0 && round.open > 0 && (whole || passed < PASSED_MAX);
@@ -188,46 +139,6 @@ enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struc
                 queue_length(dispatcher->queue));
 }
 
-/* A worker for users' operators runs one job at a time, each perhaps until its deadline: without a
- * limit these jobs could fill the queue, and with it all slots. */
-static enum status check_operators(const struct dispatcher *dispatcher, struct failure *failure) {
-    const long share = dispatcher->options.config->queue_jobs / OPERATORS_SHARE;
-    int waiting = 0;
-    for (int slot = 0; slot < dispatcher->slots; slot++)
-        waiting += queue_has(dispatcher->queue, slot) && job_of(dispatcher, slot)->generation != 0;
-    if (waiting < (share > 1 ? share : 1)) return STATUS_OK;
-    return fail(failure, STATUS_BUSY,
-                "%d jobs for users' operators are waiting already; try again later", waiting);
-}
-
-/* Removes a queued job, which is the caller's again, if it would finish after its deadline. The
- * time of all queued jobs together is an upper bound of the wait; only if that is too long are the
- * jobs ahead added up. */
-static enum status check_time(struct dispatcher *dispatcher, int newcomer,
-                              struct failure *failure) {
-    const struct config *config = dispatcher->options.config;
-    const struct forecast_job *forecast = &dispatcher->states[newcomer].forecast;
-    const int64_t deadline_ns = job_of(dispatcher, newcomer)->progress.deadline_ns;
-    struct forecast_round round;
-    double own_ms;
-    forecast_begin(&dispatcher->forecast, &round);
-    const double left_ms = deadline_ns ? ns_to_ms(deadline_ns - round.now) : INFINITY;
-    const double most_ms = forecast_wait_ms(&dispatcher->forecast, &round, forecast, &own_ms) +
-                           queue_cost_ms(dispatcher->queue);
-    if (!forecast_check_time(config, most_ms, own_ms, left_ms, NULL)) return STATUS_OK;
-    double unused_ms;
-    for (int slot = queue_first(dispatcher->queue); slot >= 0 && slot != newcomer;
-         slot = queue_next(dispatcher->queue)) {
-        const int worker = choose(dispatcher, &round, slot);
-        if (worker != NO_WORKER)
-            forecast_reserve(&round, &dispatcher->states[slot].forecast, worker);
-    }
-    const double wait_ms = forecast_wait_ms(&dispatcher->forecast, &round, forecast, &unused_ms);
-    const enum status status = forecast_check_time(config, wait_ms, own_ms, left_ms, failure);
-    if (status) queue_remove(dispatcher->queue, newcomer);
-    return status;
-}
-
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure) {
     const struct config *config = dispatcher->options.config;
     struct job *job = job_of(dispatcher, slot);
@@ -237,24 +148,28 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     state->io_thread = job->io_thread;
     job->submitted_ns = clock_ns();
     double least_ms = 0; /* of all runs, on the worker that is fastest for each */
+    state->cells_ms = 0;
     enum status status = STATUS_OK;
     int32_t runs[RUNS_MAX]; /* the last one first */
     for (int i = 0, count = runs_list(job, runs); i < count && !status; i++) {
-        job->decoding = runs[i];
+        job->run = runs[i];
         forecast_predict(&dispatcher->forecast, job, &state->forecast);
-        least_ms += forecast_least_ms(&dispatcher->forecast, &state->forecast);
+        const double ms = forecast_least_ms(&dispatcher->forecast, &state->forecast);
+        least_ms += ms;
+        if (job_is_in_cell(job)) state->cells_ms += ms;
         status = worker_list_check(dispatcher->options.workers, job, config->no_worker_ms * ms_ns,
                                    failure);
     }
     const struct queue_job entry = { job->client, least_ms, job->submitted_ns, job->share };
     job->least_ms = least_ms;
     if (!status) status = forecast_check_length(config, least_ms, failure);
-    if (!status && job->generation) status = check_operators(dispatcher, failure);
+    if (!status && job->generation) status = admission_check_operators(dispatcher, failure);
     if (!status && !queue_push(dispatcher->queue, slot, &entry))
         status = dispatcher_has_room(dispatcher, &entry.client, 0, failure);
     if (status) return status;
     walk(dispatcher, slot);
-    if (queue_has(dispatcher->queue, slot)) status = check_time(dispatcher, slot, failure);
+    if (queue_has(dispatcher->queue, slot))
+        status = admission_check_time(dispatcher, slot, failure);
     const int displaced = queue_displace(dispatcher->queue);
     if (displaced >= 0) {
         runs_displace(job_of(dispatcher, displaced), queue_length(dispatcher->queue));
@@ -279,10 +194,12 @@ static bool take_answer(struct dispatcher *dispatcher, struct worker_handle *wor
     return false;
 }
 
-/* Queues the job in front: the client has been charged for both runs. */
-static void begin_second(struct dispatcher *dispatcher, int slot) {
+/* Queues the job in front: the client has been charged for all runs. */
+static void begin_next(struct dispatcher *dispatcher, int slot) {
     struct job_state *state = &dispatcher->states[slot];
     state->died_on = NO_WORKER;
+    if (job_of(dispatcher, slot)->run == RUN_PLAN) /* a cell has decoded */
+        state->cells_ms -= forecast_least_ms(&dispatcher->forecast, &state->forecast);
     forecast_predict(&dispatcher->forecast, job_of(dispatcher, slot), &state->forecast);
     queue_push_front(dispatcher->queue, slot);
 }
@@ -297,7 +214,7 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
         number == RETURNING ? NULL : &dispatcher->options.workers->all[number];
     if (worker && !take_answer(dispatcher, worker, slot)) return false;
     state->worker = WAITING;
-    if (!worker) return runs_release(&dispatcher->pixels_held, &state->first), true;
+    if (!worker) return runs_release(&dispatcher->held, &state->earlier), true;
     sweep_note_received(&dispatcher->channels[number], &state->sent);
     dispatcher->running--;
     worker_handle_completed(worker, clock_ns());
@@ -308,8 +225,8 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
         dispatcher->service_ms +=
             (ms - dispatcher->service_ms) / (dispatcher->service_ms > 0 ? SMOOTHING : 1);
     }
-    const bool again = runs_go_on(&dispatcher->pixels_held, job, &state->first);
-    if (again) begin_second(dispatcher, slot);
+    const bool again = runs_go_on(&dispatcher->held, job, &state->earlier);
+    if (again) begin_next(dispatcher, slot);
     dispatcher_assign(dispatcher);
     if (!dispatcher->running && !queue_length(dispatcher->queue))
         queue_forget_usage(dispatcher->queue);
@@ -329,9 +246,11 @@ void dispatcher_cancel(struct dispatcher *dispatcher, int slot) {
 
 void dispatcher_expire(struct dispatcher *dispatcher) {
     const int64_t patience_ns = dispatcher->options.config->no_worker_ms * ms_ns;
+    int for_cells = 0;
     for (int slot = 0; slot < dispatcher->slots; slot++) {
         struct job *job = job_of(dispatcher, slot);
         if (!queue_has(dispatcher->queue, slot)) continue;
+        for_cells += job_is_in_cell(job);
         const enum status late = progress_state(&job->progress);
         if (late)
             fail(&job->failure, late, "waited in the queue until the time allowed was over");
@@ -342,6 +261,7 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
         queue_remove(dispatcher->queue, slot);
         send_back(dispatcher, slot);
     }
+    worker_list_want_cells(dispatcher->options.workers, for_cells);
 }
 
 void dispatcher_sweep(struct dispatcher *dispatcher, int64_t now) {
@@ -418,9 +338,9 @@ static void recover(struct dispatcher *dispatcher, const struct worker_handle *w
     const bool finished = __atomic_load_n(&shared->finished_ns, __ATOMIC_ACQUIRE) &&
                           !worker->distrusted &&
                           answer_take(dispatcher->options.slots, slot, clock_ns());
-    if (finished && runs_go_on(&dispatcher->pixels_held, job, &state->first))
-        begin_second(dispatcher, slot);
-    else if (finished || runs_are_over(&dispatcher->pixels_held, job, &state->first))
+    if (finished && runs_go_on(&dispatcher->held, job, &state->earlier))
+        begin_next(dispatcher, slot);
+    else if (finished || runs_are_over(&dispatcher->held, job, &state->earlier))
         send_back(dispatcher, slot);
     else
         queue_push_front(dispatcher->queue, slot);
@@ -491,10 +411,7 @@ void dispatcher_statistics(const struct dispatcher *dispatcher, int worker,
 }
 
 int dispatcher_retry_after_s(const struct dispatcher *dispatcher) {
-    const struct worker_list *workers = dispatcher->options.workers;
-    int capacity = 1;
-    for (int i = 0; i < workers->count; i++)
-        if (worker_handle_healthy(&workers->all[i])) capacity += workers->all[i].capacity / 2;
+    const int capacity = 1 + worker_list_abreast(dispatcher->options.workers);
     const double ms = dispatcher->service_ms * (queue_length(dispatcher->queue) + 1) / capacity;
     return ms > 30000 ? 30 : ms >= 1000 ? (int)(ms / 1000) + 1 : 1;
 }

@@ -195,25 +195,46 @@ enum { CORES_SHARE = 8 };
 
 static const int64_t fade_ns = 1000000000;
 
+static bool is_cell(const struct forecast *forecast, int worker) {
+    return forecast->workers->all[worker].decodes;
+}
+
 void forecast_init(struct forecast *forecast, const struct worker_list *workers) {
     forecast->workers = workers;
     for (int i = 0; i < workers->count; i++) {
         cost_init(&forecast->costs[i], workers->all[i].cpu);
         forecast->backlogs[i] = (struct backlog){ .lanes = 0 };
         forecast->learned_ns[i] = 0;
+        forecast->kin[i] = i && is_cell(forecast, i - 1) ? forecast->kin[i - 1] : i;
+    }
+}
+
+/* Describes the work of JOB's run in a cell. */
+static void add_cell_work(struct cost_work *work, const struct job *job) {
+    work->count = 0;
+    if (job->run == RUN_DECODE && job->decodes_apart)
+        cost_work_add_file(work, &job->probe, job->image_length);
+    for (int p = 0; p < OP_AUX_MAX && job->run == RUN_DECODE; p++)
+        if (job->aux[p].apart) cost_work_add_file(work, &job->aux[p].probe, job->aux[p].length);
+    for (int o = 0; o < job_output_count(job) && job->run == RUN_ENCODE; o++) {
+        const struct encode_options options = job_encode_options(job, &job->outputs[o]);
+        if (job->outputs[o].apart) cost_work_add_result(work, &job->outputs[o].image, &options);
     }
 }
 
 void forecast_predict(const struct forecast *forecast, const struct job *job,
                       struct forecast_job *predicted) {
-    const bool apart = job->decoding == DECODING_APART;
+    const bool cell = job_is_in_cell(job);
     predicted->work = job->work;
-    if (apart) predicted->work.count = 0;
-    if (apart) cost_work_add_file(&predicted->work, &job->probe, job->image_length);
-    predicted->abreast = job->abreast && !apart;
+    if (cell) add_cell_work(&predicted->work, job);
+    predicted->abreast = job->abreast && !cell;
     predicted->handicap = 1;
     for (int i = 0; i < forecast->workers->count; i++) {
         const struct worker_handle *worker = &forecast->workers->all[i];
+        if (forecast->kin[i] != i) {
+            predicted->own_ms[i] = predicted->own_ms[i - 1];
+            continue;
+        }
         const bool serves = worker_handle_serves(worker, job);
         const double ms = serves ? cost_predict(&forecast->costs[i], &predicted->work) : -1;
         predicted->own_ms[i] = (float)ms;
@@ -276,6 +297,11 @@ void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
         if (worker_handle_is_apart(worker)) forecast->backlogs[i].apart = true;
         round->backlogs[i] = forecast->backlogs[i];
     }
+}
+
+bool forecast_has_room(const struct forecast *forecast, int worker, enum job_duration duration) {
+    const bool measured = forecast->costs[forecast->kin[worker]].mean_ms > 0;
+    return backlog_has_room(&forecast->backlogs[worker], duration, measured);
 }
 
 /* A worker's offer to a job; the first member that differs decides. */
@@ -356,7 +382,7 @@ void forecast_mark_full(struct forecast_round *round, int worker, enum job_durat
 bool forecast_needs_own_batch(const struct forecast *forecast, const struct forecast_job *job,
                               int worker) {
     if (job->abreast && job->own_ms[worker] < MANY_LONG_MS) return false;
-    return cost_predict_compute(&forecast->costs[worker], &job->work) >=
+    return cost_predict_compute(&forecast->costs[forecast->kin[worker]], &job->work) >=
            forecast->backlogs[worker].long_from_ms;
 }
 
@@ -380,7 +406,9 @@ static void learn_least(struct cost *cost, const struct cost_work *work, const s
 
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job) {
-    struct cost *cost = &forecast->costs[worker];
+    const int kin = forecast->kin[worker];
+    struct cost *cost = &forecast->costs[kin];
+    const bool cell = is_cell(forecast, worker);
     const double ms =
         ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
     const bool done = !job->failure.status;
@@ -388,21 +416,22 @@ void forecast_learn(struct forecast *forecast, int worker, const struct forecast
     if (job->failure.status == STATUS_DEADLINE) learn_least(cost, &predicted->work, job, ms);
     /* Cores that stepped in for a GPU's codec say nothing of the time that codec takes. */
     const unsigned encoders = job_encoders(job);
-    if (!done || job->decoded_by > CODEC_FORMAT || encoders >> (CODEC_FORMAT + 1)) return;
-    forecast->learned_ns[worker] = clock_ns();
+    const bool stepped_in = job->decoded_by > CODEC_FORMAT || encoders >> (CODEC_FORMAT + 1);
+    if (!done || (stepped_in && !cell)) return;
+    forecast->learned_ns[kin] = clock_ns();
     /* A core decodes or encodes one image at a time, not the whole batch. */
     const unsigned own_stages = (job->decoded_by == CODEC_FORMAT ? 1U << COST_DECODE : 0) |
                                 (encoders == 1U << CODEC_FORMAT ? 1U << COST_ENCODE : 0);
-    struct timing timing; /* its spans, some KB, are not read */
-    const double own = own_part(job, ms);
+    struct timing timing;                            /* its spans, some KB, are not read */
+    const double own = cell ? 1 : own_part(job, ms); /* of the plan's run */
     for (int s = 0; s < STAGE_COUNT; s++) timing.stage_ms[s] = job->timing.stage_ms[s] * own;
-    cost_learn(cost, &predicted->work, &timing, ms * own, predicted->backlog.ms, job->batch,
-               own_stages);
+    cost_learn(cost, &predicted->work, &timing, ms * own, predicted->backlog.ms,
+               cell ? 1 : job->batch, own_stages);
 }
 
 void forecast_statistics(const struct forecast *forecast, int worker,
                          struct worker_statistics *statistics) {
-    const struct cost *cost = &forecast->costs[worker];
+    const struct cost *cost = &forecast->costs[forecast->kin[worker]];
     const struct backlog *backlog = &forecast->backlogs[worker];
     const struct backlog_job next = { .ms = 0 };
     *statistics =

@@ -50,6 +50,7 @@ struct backlog_job {
 struct forecast {
     const struct worker_list *workers;
     struct cost costs[WORKERS_MAX]; /* by the worker's number in the list */
+    int kin[WORKERS_MAX];           /* whose costs the worker has: all cells have the first one's */
     struct backlog backlogs[WORKERS_MAX];
     int64_t learned_ns[WORKERS_MAX]; /* when the worker's costs last learned or faded */
 };
@@ -92,6 +93,9 @@ enum status forecast_check_time(const struct config *config, double wait_ms, dou
 
 /* Halves what was learned of workers that have not answered for a second. */
 void forecast_begin(struct forecast *forecast, struct forecast_round *round);
+
+/* True if WORKER has room for a job of that DURATION: backlog_has_room. */
+bool forecast_has_room(const struct forecast *forecast, int worker, enum job_duration duration);
 
 /* The healthy worker that is predicted to answer JOB first, or -1. Worker DIED_ON died with the job
  * before and comes last. A SUSPECT gets the worker with the fewest jobs, for it must run alone. */

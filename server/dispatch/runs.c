@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/dispatch/runs.h"
 
-int runs_list(const struct job *job, int32_t decodings[RUNS_MAX]) {
-    decodings[0] = job->decoding == DECODING_APART ? DECODING_DONE : DECODING_HERE;
-    decodings[1] = DECODING_APART;
-    return job->decoding == DECODING_APART ? 2 : 1;
+int runs_list(const struct job *job, int32_t runs[RUNS_MAX]) {
+    int count = 0;
+    if (job_encodes_apart(job)) runs[count++] = RUN_ENCODE;
+    runs[count++] = RUN_PLAN;
+    if (job->pixels_end) runs[count++] = RUN_DECODE;
+    return count;
 }
 
 void runs_displace(struct job *job, int waiting) {
@@ -14,28 +16,71 @@ void runs_displace(struct job *job, int waiting) {
          waiting);
 }
 
-static uint64_t pixels_end(const struct job *job) {
-    return job->pixels_offset + job_pixels_bytes(job) + job->profile_length;
+/* ---- what jobs hold */
+
+/* Bytes that JOB's codec may take in a cell, for one file at a time. */
+static uint64_t codec_bytes(const struct job *job, const struct config *config) {
+    uint64_t most = 0;
+    if (job->run == RUN_DECODE && job->decodes_apart)
+        most = codec_memory_decode(&job->probe, (size_t)config->codec_memory_bytes);
+    for (int p = 0; p < OP_AUX_MAX && job->run == RUN_DECODE; p++) {
+        const uint64_t bytes = job_aux_memory(&job->aux[p], (size_t)config->codec_memory_bytes);
+        if (job->aux[p].apart && bytes > most) most = bytes;
+    }
+    for (int o = 0; o < job_output_count(job) && job->run == RUN_ENCODE; o++) {
+        const struct encode_options options = job_encode_options(job, &job->outputs[o]);
+        const uint64_t bytes = codec_memory_encode(&job->outputs[o].image, &options);
+        if (job->outputs[o].apart && bytes > most) most = bytes;
+    }
+    return most;
 }
 
-bool runs_have_room(uint64_t held, uint64_t most, const struct job *job) {
-    return job->decoding != DECODING_APART || !held || held + job_pixels_bytes(job) <= most;
+/* Bytes of all pixels that JOB's runs leave for one another. */
+static uint64_t pixels_bytes(const struct job *job) {
+    uint64_t bytes = job->pixels_end ? job->pixels_end - job->pixels_offset : 0;
+    for (int o = 0; o < job_output_count(job); o++)
+        if (job->outputs[o].apart) bytes += job_pixels_bytes(&job->outputs[o].image);
+    return bytes;
 }
 
-void runs_hold(uint64_t *held, const struct job *job, struct first_run *first) {
-    if (job->decoding != DECODING_APART || first->bytes) return;
-    first->bytes = job_pixels_bytes(job);
-    *held += first->bytes;
+bool runs_have_room(struct runs_held *held, const struct config *config, const struct job *job,
+                    const struct earlier_runs *earlier) {
+    const uint64_t pixels = earlier->held.pixels ? 0 : pixels_bytes(job);
+    const uint64_t memory = codec_bytes(job, config);
+    if (!pixels && !memory) return true;
+    held->crowded |=
+        pixels && held->pixels && held->pixels + pixels > (uint64_t)config->queue_bytes;
+    held->crowded |=
+        memory && held->memory && held->memory + memory > (uint64_t)config->cpu_memory_bytes;
+    return !held->crowded;
 }
 
-void runs_release(uint64_t *held, struct first_run *first) {
-    *held -= first->bytes;
-    *first = (struct first_run){ .bytes = 0 };
+void runs_hold(struct runs_held *held, const struct config *config, const struct job *job,
+               struct earlier_runs *earlier) {
+    if (!earlier->held.pixels) {
+        earlier->held.pixels = pixels_bytes(job);
+        held->pixels += earlier->held.pixels;
+    }
+    earlier->held.memory = codec_bytes(job, config);
+    held->memory += earlier->held.memory;
 }
 
-bool runs_are_over(uint64_t *held, struct job *job, struct first_run *first) {
+static void release_memory(struct runs_held *held, struct earlier_runs *earlier) {
+    held->memory -= earlier->held.memory;
+    earlier->held.memory = 0;
+}
+
+void runs_release(struct runs_held *held, struct earlier_runs *earlier) {
+    release_memory(held, earlier);
+    held->pixels -= earlier->held.pixels;
+    *earlier = (struct earlier_runs){ .held = { 0 } };
+}
+
+/* ---- a run ends */
+
+bool runs_are_over(struct runs_held *held, struct job *job, struct earlier_runs *earlier) {
     const enum status late = progress_state(&job->progress);
-    if (job->decoding == DECODING_APART) runs_release(held, first);
+    release_memory(held, earlier);
     if (late == STATUS_CANCELLED)
         fail(&job->failure, late, "the client has disconnected");
     else if (late == STATUS_DEADLINE)
@@ -48,20 +93,26 @@ bool runs_are_over(uint64_t *held, struct job *job, struct first_run *first) {
     return true;
 }
 
-bool runs_go_on(uint64_t *held, struct job *job, struct first_run *first) {
+/* Adds the times of earlier runs to those of the last one; the wait goes on from run to run. */
+static void add_times(struct job *job, const struct earlier_runs *earlier) {
     double *stages = job->timing.stage_ms;
-    if (job->decoding != DECODING_APART || job->failure.status) {
-        stages[STAGE_DECODE] += first->decode_ms;
-        if (job->cpu_ms > 0) job->cpu_ms += first->decode_ms; /* it was a core's, too */
-        job->notes |= first->notes;
-        runs_release(held, first);
-        return false;
-    }
-    first->decode_ms = stages[STAGE_DECODE];
-    first->notes = job->notes;
-    job->decoding = DECODING_DONE;
+    if (job->cpu_ms > 0) /* a cell's time was a core's, too */
+        job->cpu_ms += job->run == RUN_ENCODE ? stages[STAGE_ENCODE] : earlier->ms[STAGE_DECODE];
+    for (int s = 0; s < STAGE_COUNT; s++)
+        if (s != STAGE_QUEUE) stages[s] += earlier->ms[s];
+}
+
+bool runs_go_on(struct runs_held *held, struct job *job, struct earlier_runs *earlier) {
+    const double *stages = job->timing.stage_ms;
+    const bool more = job->run == RUN_DECODE || (job->run == RUN_PLAN && job_encodes_apart(job));
+    release_memory(held, earlier);
+    add_times(job, earlier);
+    if (!more || job->failure.status) return runs_release(held, earlier), false;
+    memcpy(earlier->ms, stages, sizeof earlier->ms);
+    if (job->run == RUN_DECODE) job->written_length = job->pixels_end;
+    job->written_length = job_bytes_end(job);
+    job->run = job->run == RUN_DECODE ? RUN_PLAN : RUN_ENCODE;
     job->deaths = 0;
-    job->written_length = pixels_end(job);
     /* The time in queues counts from here, less what has passed there already. */
     job->submitted_ns = job->finished_ns - (int64_t)(stages[STAGE_QUEUE] * 1e6);
     job->finished_ns = 0;
@@ -70,5 +121,6 @@ bool runs_go_on(uint64_t *held, struct job *job, struct first_run *first) {
 
 void runs_share(const struct job *job, struct job *shared) {
     *shared = *job;
-    if (job->decoding == DECODING_DONE) shared->body_length = pixels_end(job);
+    if (job->run == RUN_ENCODE || (job->run == RUN_PLAN && job->pixels_end))
+        shared->body_length = job->written_length;
 }

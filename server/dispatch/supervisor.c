@@ -288,7 +288,8 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
                                             .pipes = options->pipes,
                                             .workers = &supervisor->workers };
     if (options->config->operators_dir[0]) worker_list_add_operators(&supervisor->workers);
-    worker_list_add_cell(&supervisor->workers);
+    const long cells = options->config->cells;
+    worker_list_add_cells(&supervisor->workers, cells ? (int)cells : process_cores());
     if (options->generation && options->generation->ops.added_count)
         fill_bank(supervisor, 0, options->generation);
     supervisor->dispatcher = dispatcher_create(&how, failure);
@@ -376,10 +377,10 @@ enum status supervisor_submit(struct supervisor *supervisor, int slot, struct fa
     const enum status status =
         supervisor->draining ? fail(failure, STATUS_BUSY, "the daemon is stopping; try another one")
                              : dispatcher_submit(supervisor->dispatcher, slot, failure);
-    /* The cell may have to be started. */
-    const bool apart = slot_job(supervisor->options.slots, slot)->decoding == DECODING_APART;
+    /* A cell may have to be started. */
+    const bool cell = job_is_in_cell(slot_job(supervisor->options.slots, slot));
     pthread_mutex_unlock(&supervisor->lock);
-    if (apart) wake_thread(supervisor);
+    if (cell) wake_thread(supervisor);
     return status;
 }
 
@@ -448,14 +449,20 @@ int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[
     const int64_t every_ns = supervisor->options.config->self_test_ms * ms_ns;
     pthread_mutex_lock(&supervisor->lock);
     int count = 0;
+    bool cells = false;
     for (int i = 0; i < supervisor->workers.count; i++) {
         const struct worker_handle *worker = &supervisor->workers.all[i];
         if (worker->operators && (!worker->generation || !generation_in_force(worker->generation)))
             continue;
-        if (worker->decodes && !worker->wanted && !worker->pid) continue;
+        cells |= worker->decodes && (worker->wanted || worker->pid);
         worker_handle_describe(worker, clock_ns(), every_ns, &facts[count]);
-        dispatcher_statistics(supervisor->dispatcher, i, &facts[count++].statistics);
+        dispatcher_statistics(supervisor->dispatcher, i, &facts[count].statistics);
+        if (worker->decodes && count && facts[count - 1].decodes)
+            worker_facts_join(&facts[count - 1], &facts[count]);
+        else
+            count++;
     }
+    count -= count && facts[count - 1].decodes && !cells;
     set_standby(facts, count);
     pthread_mutex_unlock(&supervisor->lock);
     return count;

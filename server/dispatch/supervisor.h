@@ -83,7 +83,8 @@ bool supervisor_operators_ready(struct supervisor *supervisor, const struct gene
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* queued and running ones */
 int supervisor_clients(struct supervisor *supervisor);            /* clients with queued jobs */
 /* Describes the workers, without those for users' operators of other generations than that in
- * force. Returns their number. */
+ * force. All decoding cells count as one worker, the last, if one of them has a process. Returns
+ * their number. */
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]);
 
 /* The progress of the request with that id; false: it is neither queued nor running. */

@@ -358,7 +358,7 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
         .alive = worker->pid != 0,
         .healthy = worker_handle_healthy(worker),
         .running = worker->running,
-        .capacity = worker->capacity,
+        .capacity = worker->decodes && !worker->pid ? 0 : worker->capacity,
         .restarts = worker->restarts,
     };
     memcpy(facts->device, worker->device, sizeof facts->device);
@@ -368,11 +368,25 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
     if (worker->pid && now - worker->gauges_ns <= 3 * every_ns) facts->gauges = worker->gauges;
 }
 
+void worker_facts_join(struct worker_facts *all, const struct worker_facts *one) {
+    const double wait_ms = one->statistics.wait_ms;
+    if (one->healthy && (!all->healthy || wait_ms < all->statistics.wait_ms))
+        all->statistics.wait_ms = wait_ms;
+    if (one->healthy && !all->healthy) {
+        memcpy(all->name, one->name, sizeof all->name);
+        memcpy(all->trouble, one->trouble, sizeof all->trouble);
+    }
+    all->alive |= one->alive;
+    all->healthy |= one->healthy;
+    all->running += one->running;
+    all->capacity += one->capacity;
+    all->restarts += one->restarts;
+}
+
 bool worker_handle_serves(const struct worker_handle *worker, const struct job *job) {
     const char *device = job->device;
     const uint32_t generation = worker->generation ? worker->generation->number : 0;
-    if (worker->decodes || job->decoding == DECODING_APART)
-        return worker->decodes && job->decoding == DECODING_APART;
+    if (worker->decodes || job_is_in_cell(job)) return worker->decodes && job_is_in_cell(job);
     if (worker->operators != (job->generation != 0) || generation != job->generation) return false;
     if (strcmp(device, "auto") == 0) return true;
     if (strcmp(device, "cuda") == 0) return !worker->cpu;

@@ -41,7 +41,7 @@ struct worker_handle {
     char label[WORKER_LABEL_MAX]; /* for the log: "cpu", "cpu for users' operators" */
     bool cpu;
     bool operators; /* runs the jobs with users' operators, and no others */
-    bool decodes;   /* has the decoding cell: runs the first runs of jobs, and nothing else */
+    bool decodes;   /* has a decoding cell: reads and writes files of jobs, and nothing else */
     bool wanted;    /* the worker should have a process; false: that ends, and none is started */
     const struct generation *generation; /* of its users' operators; NULL: none */
     pid_t pid;                           /* 0: there is no process */
@@ -95,7 +95,7 @@ struct worker_facts {
     char trouble[WORKER_TROUBLE_MAX]; /* why it is not healthy; "" if it is */
     bool cpu;
     bool operators; /* for users' operators */
-    bool decodes;   /* for the first runs of jobs */
+    bool decodes;   /* a decoding cell's */
     bool alive;     /* there is a process */
     bool healthy;   /* alive, opened its device, passed its last self-test, not still */
     bool standby;   /* a CPU without a job, beside a healthy GPU with the same operators */
@@ -195,9 +195,12 @@ bool worker_handle_hopeless(struct worker_handle *worker, int64_t now, int64_t p
 void worker_handle_describe(const struct worker_handle *worker, int64_t now, int64_t every_ns,
                             struct worker_facts *facts);
 
+/* Makes ALL, the facts of some cells with their statistics, those of ONE more cell, too. */
+void worker_facts_join(struct worker_facts *all, const struct worker_facts *one);
+
 /* ---- its jobs */
 
-/* True if JOB may run here: by who decodes its image, the device it asks for (auto, cpu, cuda,
+/* True if JOB may run here: by its run, the device it asks for (auto, cpu, cuda,
  * cuda:N) and the generation of its plan's users' operators. */
 bool worker_handle_serves(const struct worker_handle *worker, const struct job *job);
 

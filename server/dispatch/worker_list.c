@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Workers are found by their places: devices first, then the banks of users'
+ * operators, then the cells. A cell that runs no job counts as one that will take the next, so
+ * those that are idle or being started are wanted before a further one. */
 #include "server/dispatch/worker_list.h"
 
 #include "config/devices.h"
@@ -64,10 +67,10 @@ enum status worker_list_check(struct worker_list *list, const struct job *job, i
                               struct failure *failure) {
     const int64_t now = clock_ns();
     bool served = false, hope = false;
+    if (job_is_in_cell(job)) worker_list_want_cells(list, 1);
     for (int i = 0; i < list->count; i++) {
         if (!worker_handle_serves(&list->all[i], job)) continue;
         served = true;
-        worker_handle_want(&list->all[i]);
         hope |= !worker_handle_hopeless(&list->all[i], now, patience_ns);
     }
     if (!served)
@@ -75,10 +78,10 @@ enum status worker_list_check(struct worker_list *list, const struct job *job, i
                     "device \"%s\" is not served here; GET /readyz lists those that are",
                     job->device);
     if (hope) return STATUS_OK;
-    if (job->decoding == DECODING_APART)
+    if (job_is_in_cell(job))
         return fail(failure, STATUS_BUSY,
-                    "the process that decodes %s is not healthy; try again later",
-                    format_record(job->probe.format)->title);
+                    "the processes that read and write some formats are not healthy; try again "
+                    "later");
     return fail(failure, STATUS_BUSY, "no worker for %sdevice %s is healthy; try again later",
                 job->generation ? "users' operators on " : "", job->device);
 }
@@ -92,8 +95,24 @@ void worker_list_add_operators(struct worker_list *list) {
     }
 }
 
-void worker_list_add_cell(struct worker_list *list) {
-    worker_handle_init_cell(&list->all[list->count++]);
+void worker_list_add_cells(struct worker_list *list, int count) {
+    for (int i = 0; i < count && i < WORKER_CELLS_MAX; i++)
+        worker_handle_init_cell(&list->all[list->count++]);
+}
+
+int worker_list_cells(const struct worker_list *list) {
+    int cells = 0;
+    for (int i = 0; i < list->count; i++) cells += list->all[i].decodes;
+    return cells;
+}
+
+void worker_list_want_cells(struct worker_list *list, int jobs) {
+    for (int i = 0; i < list->count && jobs > 0; i++) {
+        const struct worker_handle *worker = &list->all[i];
+        if (!worker->decodes || (worker->pid && worker->running)) continue;
+        worker_handle_want(&list->all[i]);
+        jobs--;
+    }
 }
 
 struct worker_handle *worker_list_bank(struct worker_list *list, int bank) {
@@ -109,6 +128,13 @@ bool worker_list_can_follow(const struct worker_list *list, const struct worker_
         any = any || healthy;
     }
     return all && any;
+}
+
+int worker_list_abreast(const struct worker_list *list) {
+    int abreast = 0;
+    for (int i = 0; i < list->count; i++)
+        if (worker_handle_healthy(&list->all[i])) abreast += list->all[i].capacity / 2;
+    return abreast;
 }
 
 bool worker_list_gpu_works(const struct worker_list *list) {

@@ -7,7 +7,7 @@
  * With users' operators, each device has two further workers for them, behind all the others: the
  * bank of one generation and the bank of the next. One bank at least is idle most of the time.
  *
- * The last worker of all has the decoding cell. It has a process only while jobs need one.
+ * The last workers of all have a decoding cell each. They have processes only while jobs need them.
  *
  * Used by:  http/front.c makes the list; supervisor.c, dispatcher.c and forecast.c.
  * Owns:     nothing: plain data; the processes are the supervisor's.
@@ -23,9 +23,10 @@
 #include "server/process/process.h"
 
 enum {
-    WORKER_DEVICES_MAX = 17,                                  /* 16 GPUs and the CPU */
-    WORKER_BANKS = 2,                                         /* for users' operators */
-    WORKERS_MAX = (1 + WORKER_BANKS) * WORKER_DEVICES_MAX + 1 /* the decoding cell's */
+    WORKER_DEVICES_MAX = 17, /* 16 GPUs and the CPU */
+    WORKER_BANKS = 2,        /* for users' operators */
+    WORKER_CELLS_MAX = 64,
+    WORKERS_MAX = (1 + WORKER_BANKS) * WORKER_DEVICES_MAX + WORKER_CELLS_MAX
 };
 
 struct worker_list {
@@ -41,21 +42,29 @@ enum status worker_list_make(struct worker_list *list, const char *text,
 /* Adds the banks for users' operators. None of their workers is wanted yet. */
 void worker_list_add_operators(struct worker_list *list);
 
-/* Adds the worker of the decoding cell, behind all others. */
-void worker_list_add_cell(struct worker_list *list);
+/* Adds the workers of COUNT decoding cells, behind all others. */
+void worker_list_add_cells(struct worker_list *list, int count);
+
+int worker_list_cells(const struct worker_list *list);
+
+/* Wants as many cells without a job as JOBS wait for one. */
+void worker_list_want_cells(struct worker_list *list, int jobs);
 
 /* Returns the first of a bank's `devices` workers, which are in the devices' order. */
 struct worker_handle *worker_list_bank(struct worker_list *list, int bank);
 
 /* STATUS_BAD_PARAM: no worker serves the device that JOB asks for. STATUS_BUSY: no worker that JOB
  * may wait for is healthy or has been within PATIENCE_NS. Updates the workers' ill_since_ns, and
- * wants the cell if JOB needs it. */
+ * wants a cell without a job if JOB needs one. */
 enum status worker_list_check(struct worker_list *list, const struct job *job, int64_t patience_ns,
                               struct failure *failure);
 
 /* True if NEXT, a bank, has a healthy worker, and has one on every device on which NOW has one. */
 bool worker_list_can_follow(const struct worker_list *list, const struct worker_handle *next,
                             const struct worker_handle *now);
+
+/* Jobs with plans that healthy workers work on at once: half of what they take. */
+int worker_list_abreast(const struct worker_list *list);
 
 /* True if some worker of a GPU has a job; workers for users' operators register no slots. */
 bool worker_list_gpu_works(const struct worker_list *list);

@@ -120,15 +120,18 @@ static enum status open_pipes(struct front *front, int gpus, struct failure *fai
 
 static enum status open_slots(struct front *front, int gpus, struct failure *failure) {
     const struct config *config = front->service.config;
-    /* The largest possible answer is uncompressed 16-bit RGBA. */
+    /* The largest possible answer is uncompressed 16-bit RGBA. Runs of a job may leave one another
+     * half as many bytes of pixels beside it. */
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
+    const size_t left = (size_t)config->pixels_max * 4;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* the result starts at a page */
     const struct slot_options options = {
         .count = count_slots(config, gpus),
         .base_bytes = SLOT_BASE_BYTES,
         .hot_bytes_max = (size_t)memory_slots_grow(config, gpus),
         .idle_ms = config->slot_idle_ms,
-        .span_bytes = (size_t)config->body_bytes_max + answer + answer / 64 + values + (2 << 20),
+        .span_bytes =
+            (size_t)config->body_bytes_max + left + answer + answer / 64 + values + (2 << 20),
         .preamble = config,
         .preamble_bytes = sizeof *config,
     };

@@ -271,7 +271,7 @@ bool request_flow_body_received(void *memory, const void *bytes, size_t length) 
 /* ---- its job */
 
 /* Called by the deadline thread while no other thread uses the exchange. A job that cannot be
- * stopped, such as an AVIF's, goes on for a while; the drain does not wait for it. */
+ * stopped, such as a WebP's, goes on for a while; the drain does not wait for it. */
 static void abandon_job(void *context) {
     struct exchange *exchange = context;
     request_cancel(&exchange->request);

@@ -79,11 +79,15 @@ static bool check_notes(uint32_t notes, const struct job *asked) {
     return notes < 1u << NOTE_COUNT && (asked->accept_damage || !(notes & NOTE_DAMAGED));
 }
 
+/* WANTED: as the front asks for it. */
 static bool check_output(const struct job_output *output, const struct job *asked,
-                         enum format wanted, size_t span) {
-    if (!is_shape(&output->image) || output->type != wanted) return false;
+                         const struct job_output *wanted, size_t span) {
+    if (!is_shape(&output->image) || output->type != job_output_type(asked, wanted)) return false;
     if (!check_notes(output->notes, asked)) return false;
     if (asked->json_only) return !output->length && !output->offset;
+    if (wanted->apart && asked->run == RUN_PLAN &&
+        output->length != job_pixels_bytes(&output->image))
+        return false;
     return output->length && lies_within(output->offset, output->length, asked, span);
 }
 
@@ -95,21 +99,33 @@ static bool check_values_place(const struct job *answer, const struct job *asked
             answer->values_offset + answer->values_length <= answer->outputs[0].offset);
 }
 
-/* The front knows where the pixels are, and how many. No profile is longer than its file. */
+static bool check_profile(const struct job *answer, const struct job *asked, size_t span) {
+    if (!answer->profile_length) return !answer->profile_offset;
+    return lies_within(answer->profile_offset, answer->profile_length, asked, span);
+}
+
+/* The front knows where the pixels are, and where they end. No profile is longer than its file. */
 static bool check_pixels(const struct job *answer, const struct job *asked, size_t span) {
     return check_notes(answer->notes, asked) && answer->profile_length <= asked->image_length &&
-           lies_within(asked->pixels_offset, job_pixels_bytes(asked) + answer->profile_length,
-                       asked, span);
+           check_profile(answer, asked, span) && asked->pixels_end <= span;
+}
+
+/* Whether the run that ASKED has now makes OUTPUT, which the front asks for. */
+static bool is_made(const struct job *asked, const struct job_output *output) {
+    return asked->run == RUN_PLAN || (asked->run == RUN_ENCODE && output->apart);
 }
 
 /* All results together must fit into the slot, which bounds what is copied. */
 static bool check(const struct job *answer, const struct job *asked, size_t span) {
     uint64_t bytes = 0;
-    if (asked->decoding == DECODING_APART) return check_pixels(answer, asked, span);
-    bool right = check_notes(answer->notes, asked) && check_values_place(answer, asked, span);
+    if (asked->run == RUN_DECODE) return check_pixels(answer, asked, span);
+    bool right = asked->run == RUN_ENCODE ||
+                 (check_notes(answer->notes, asked) && check_values_place(answer, asked, span) &&
+                  check_profile(answer, asked, span));
     for (int o = 0; right && o < job_output_count(asked); o++) {
         const struct job_output *output = &answer->outputs[o];
-        right = check_output(output, asked, job_output_type(asked, &asked->outputs[o]), span);
+        if (!is_made(asked, &asked->outputs[o])) continue;
+        right = check_output(output, asked, &asked->outputs[o], span);
         bytes += output->length;
     }
     return right && bytes <= span;
@@ -131,31 +147,42 @@ static bool copy(struct job *answer, const struct job *written, const struct job
 
 /* ---- taking over */
 
-static void apply_output(struct job_output *output, const struct job_output *answer) {
-    output->image = answer->image;
-    output->type = answer->type;
-    output->notes = answer->notes;
+/* Takes the file of a result, or its pixels. */
+static void apply_file(struct job_output *output, const struct job_output *answer) {
+    output->notes |= answer->notes;
     output->fitting = answer->fitting;
     output->offset = answer->offset;
     output->length = answer->length;
     output->checksum = answer->checksum;
-    output->compute_ms = answer->compute_ms;
     output->encode_ms = answer->encode_ms;
 }
 
-/* Copies the checked ANSWER into JOB, but for which codecs did the work, and when. */
+/* Takes the image that the plan made. */
+static void apply_result(struct job_output *output, const struct job_output *answer) {
+    output->image = answer->image;
+    output->type = answer->type;
+    output->notes = 0;
+    output->compute_ms = answer->compute_ms;
+}
+
+/* Copies the checked ANSWER into JOB, but for which codecs did the work, and when. Spans, device
+ * and texts are those of the plan's run. */
 static void apply(struct job *job, const struct job *answer) {
-    job->timing = answer->timing;
-    memcpy(job->device_name, answer->device_name, sizeof job->device_name);
+    const bool plan = job->run == RUN_PLAN;
+    if (plan) job->timing = answer->timing;
+    memcpy(job->timing.stage_ms, answer->timing.stage_ms, sizeof job->timing.stage_ms);
+    if (plan) memcpy(job->device_name, answer->device_name, sizeof job->device_name);
     job->failure = answer->failure;
     if (job->failure.status) return;
-    job->notes = answer->notes;
-    if (job->decoding == DECODING_APART) {
-        job->profile_length = answer->profile_length;
-        return;
+    for (int o = 0; o < job_output_count(job); o++) {
+        if (plan) apply_result(&job->outputs[o], &answer->outputs[o]);
+        if (is_made(job, &job->outputs[o])) apply_file(&job->outputs[o], &answer->outputs[o]);
     }
-    for (int o = 0; o < job_output_count(job); o++)
-        apply_output(&job->outputs[o], &answer->outputs[o]);
+    if (job->run == RUN_ENCODE) return;
+    job->notes |= answer->notes;
+    job->profile_offset = answer->profile_offset;
+    job->profile_length = answer->profile_length;
+    if (!plan) return;
     job->values_offset = answer->values_offset;
     job->values_length = answer->values_length;
     memcpy(job->warning, answer->warning, sizeof job->warning);
@@ -165,6 +192,7 @@ static void apply(struct job *job, const struct job *answer) {
 static void apply_facts(struct job *job, const struct job *answer, int64_t now) {
     const int64_t finished = answer->finished_ns;
     job->finished_ns = finished >= job->submitted_ns && finished <= now ? finished : now;
+    if (job_is_in_cell(job)) return;
     job->batch = answer->batch;
     job->cpu_ms = answer->cpu_ms;
     job->decoded_by = answer->decoded_by;
@@ -175,7 +203,7 @@ static void apply_facts(struct job *job, const struct job *answer, int64_t now) 
 /* Longer values go into a body, unchecked as a result's bytes. */
 static bool take_short_values(const struct job *job, const struct job *answer, const uint8_t *bytes,
                               char *values) {
-    if (answer->failure.status || job->decoding == DECODING_APART || !job->value_count ||
+    if (answer->failure.status || job_is_in_cell(job) || !job->value_count ||
         answer->values_length > REPORT_VALUES_MAX)
         return true;
     memcpy(values, bytes + answer->values_offset, answer->values_length);
@@ -202,15 +230,17 @@ bool answer_take(const struct slots *slots, int slot, int64_t now) {
  * numbers as were asked for; they are checked in the front's slot, out of the sandbox's reach. */
 static bool take_bytes(uint8_t *to, const uint8_t *from, const struct job *answer,
                        const struct job *asked) {
-    if (asked->decoding == DECODING_APART) {
+    if (asked->run == RUN_DECODE)
         memcpy(to + asked->pixels_offset, from + asked->pixels_offset,
-               job_pixels_bytes(asked) + answer->profile_length);
-        return true;
-    }
+               asked->pixels_end - asked->pixels_offset);
+    if (asked->run != RUN_ENCODE)
+        memcpy(to + answer->profile_offset, from + answer->profile_offset, answer->profile_length);
     for (int o = 0; o < job_output_count(asked); o++) {
         const struct job_output *output = &answer->outputs[o];
-        memcpy(to + output->offset, from + output->offset, output->length);
+        if (is_made(asked, &asked->outputs[o]))
+            memcpy(to + output->offset, from + output->offset, output->length);
     }
+    if (job_is_in_cell(asked)) return true;
     memcpy(to + answer->values_offset, from + answer->values_offset, answer->values_length);
     return !asked->value_count || values_json_check((const char *)to + answer->values_offset,
                                                     answer->values_length, asked->value_count);

@@ -29,7 +29,13 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 24, OUTPUTS_MAX = 32 };
+enum {
+    REQUEST_ID_MAX = 64,
+    DEVICE_NAME_MAX = 64,
+    DEVICE_WANT_MAX = 24,
+    AUX_NAME_MAX = 24,
+    OUTPUTS_MAX = 32
+};
 
 /* The place that decoded or encoded a job's image: the GPU, or the cores with the reason. */
 enum codec_place {
@@ -44,18 +50,21 @@ enum codec_place {
     CODEC_PLACES
 };
 
-/* The process that decodes a job's image. Formats with dangerous decoders (format.h: `contained`)
- * take two runs. */
-enum job_decoding {
-    DECODING_HERE,  /* the worker that runs the plan */
-    DECODING_APART, /* the first run: the decoding cell, which does nothing else */
-    DECODING_DONE,  /* the second run: pixels and profile are in the slot, at `pixels_offset` */
+/* The runs of a job. Codecs of a bad record (format.h: `contained`) work in a cell, a process that
+ * does nothing else, before and after the plan. */
+enum job_run {
+    RUN_PLAN,   /* a worker: takes pixels that a cell has left, and leaves some for a cell */
+    RUN_DECODE, /* a cell: leaves pixels and profile of the image in the slot */
+    RUN_ENCODE, /* a cell: makes files of the pixels that the plan's run has left */
 };
 
 /* A further image of the upload, in the slot's bytes. */
 struct job_aux {
     uint64_t offset, length; /* length 0: none was sent */
+    char name[AUX_NAME_MAX]; /* of the part */
     struct probe probe;
+    bool apart;             /* decoded in a cell */
+    uint64_t pixels_offset; /* of the gray rows that this leaves, if it is */
 };
 
 /* One result of a job. */
@@ -63,6 +72,7 @@ struct job_output {
     /* ---- asked for by the front */
     struct encode_options encode; /* format FORMAT_NONE: codec_result_format() */
     int32_t part;                 /* of the plan, whose image this is; 0: the trunk */
+    bool apart; /* encoded in a cell: the plan's run leaves rows without padding */
 
     /* ---- answered by the worker */
     struct image image; /* shape alone */
@@ -89,8 +99,10 @@ struct job {
     uint64_t body_length;           /* bytes of the slot in use by the upload's images */
     uint64_t written_length;        /* bytes of the slot that the front wrote, if more */
     struct job_aux aux[OP_AUX_MAX]; /* for plan_aux_step's operator */
-    int32_t decoding;               /* enum job_decoding */
+    int32_t run;                    /* enum job_run; set by the dispatcher */
+    bool decodes_apart;             /* the first run decodes the main image in a cell */
     uint64_t pixels_offset;         /* behind the upload, for an image that is decoded apart */
+    uint64_t pixels_end;            /* of all images that are; 0: none is */
     bool accept_damage;             /* decode what is left of a damaged image (codec.h) */
     int32_t json_only;              /* the client wants the report alone: nothing is encoded */
     bool checksums;                 /* results get a CRC-32 */
@@ -98,7 +110,7 @@ struct job {
     uint32_t value_count;           /* numbers that the plan's steps report for this image */
     uint32_t generation;            /* of the plan's users' operators, whose workers alone may
                                        run the job; 0: it has none */
-    struct cost_work work;          /* predicts the job's time, without a first run */
+    struct cost_work work;          /* predicts the time of the plan's run */
     int64_t submitted_ns;
     int32_t io_thread;        /* the job returns through the completion pipe of this I/O thread */
     uint32_t run_number;      /* of this run of this slot; the completion has it too */
@@ -117,8 +129,8 @@ struct job {
     int32_t lost_runs; /* runs that ended with their worker, which may have written anywhere in the
                           slot; by the front */
     struct failure failure;
-    uint64_t profile_length;               /* of a first run: the profile lies behind the pixels */
-    uint64_t values_offset, values_length; /* written by values_json_write(); length 0: none */
+    uint64_t profile_offset, profile_length; /* left with pixels for a later run */
+    uint64_t values_offset, values_length;   /* written by values_json_write(); length 0: none */
     uint32_t batch; /* jobs that ran together, this one included; they share their times */
     uint32_t notes;
     char warning[WARNING_MAX]; /* with NOTE_DAMAGED */
@@ -139,9 +151,15 @@ static inline bool job_is_alike(const struct job *a, const struct job *b) {
            !a->probe.frames && !b->probe.frames && plan_data_is_same(&a->plan, &b->plan);
 }
 
-/* Bytes of an image that was decoded apart: its rows, without padding, in the machine's order. */
-static inline uint64_t job_pixels_bytes(const struct job *job) {
-    return image_row_bytes(&job->probe.shape) * (uint64_t)job->probe.shape.height;
+/* Bytes of pixels that one run leaves for another: rows without padding, in the machine's order. */
+static inline uint64_t job_pixels_bytes(const struct image *image) {
+    return image_row_bytes(image) * (uint64_t)image->height;
+}
+
+/* Heap bytes that decoding AUX takes beside the gray pixels, at most. MOST: as of
+ * codec_memory_decode. */
+static inline uint64_t job_aux_memory(const struct job_aux *aux, size_t most) {
+    return image_bytes(&aux->probe.shape) + codec_memory_decode(&aux->probe, most);
 }
 
 static inline enum format job_output_type(const struct job *job, const struct job_output *output) {
@@ -151,6 +169,25 @@ static inline enum format job_output_type(const struct job *job, const struct jo
 
 static inline int job_output_count(const struct job *job) {
     return job->further < OUTPUTS_MAX ? 1 + (int)job->further : OUTPUTS_MAX;
+}
+
+/* The options of OUTPUT's encoder, with its type. */
+static inline struct encode_options job_encode_options(const struct job *job,
+                                                       const struct job_output *output) {
+    struct encode_options options = output->encode;
+    options.format = job_output_type(job, output);
+    return options;
+}
+
+static inline bool job_encodes_apart(const struct job *job) {
+    bool apart = false;
+    for (int o = 0; o < job_output_count(job); o++) apart |= job->outputs[o].apart;
+    return apart;
+}
+
+/* The run that JOB has now is a cell's. */
+static inline bool job_is_in_cell(const struct job *job) {
+    return job->run != RUN_PLAN;
 }
 
 /* Bit P is set if place P, an enum codec_place, encoded one of the results. */
@@ -175,9 +212,12 @@ static inline double job_device_ms(const struct job *job) {
     return job->cpu_ms > 0 ? job->cpu_ms : ms;
 }
 
-/* The end of upload, values and results in the slot's bytes: what lies behind was never written. */
+/* The end of upload, values, results and what runs leave for others in the slot's bytes: what lies
+ * behind was never written. */
 static inline uint64_t job_bytes_end(const struct job *job) {
     uint64_t answer = job->values_offset + job->values_length;
+    const uint64_t profile_end = job->profile_offset + job->profile_length;
+    if (profile_end > answer) answer = profile_end;
     for (int o = 0; o < job_output_count(job); o++) {
         const uint64_t end = job->outputs[o].offset + job->outputs[o].length;
         if (end > answer) answer = end;

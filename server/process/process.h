@@ -49,7 +49,7 @@ enum process_role {
     PROCESS_WORKER,    /* runs jobs of built-in operators */
     PROCESS_OPERATORS, /* passes jobs of users' operators on to a sandbox of its own */
     PROCESS_SANDBOX,   /* runs users' operators; its slots are separate memory */
-    PROCESS_CELL,      /* passes first runs of jobs on to a decoding cell of its own */
+    PROCESS_CELL,      /* passes runs of jobs on to a decoding cell of its own */
     PROCESS_DECODE,    /* that cell; its slots are separate memory */
 };
 

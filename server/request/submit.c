@@ -5,6 +5,7 @@
  * predicted, and the job goes to the supervisor. */
 #include "server/request/request.h"
 
+#include "pipeline/aux_image.h"
 #include "pipeline/plan_tree.h"
 #include "server/request/capacity.h"
 
@@ -135,22 +136,24 @@ static bool is_abreast(const struct work *work, const struct job *job) {
 /* Adds the predicted time of all files, parts and results to JOB. */
 static void add_cost(const struct work *work, struct job *job) {
     struct probe probe = job->probe;
-    if (job->decoding) probe.format = FORMAT_PNM; /* pixels are as good as a raw file */
+    if (job->decodes_apart) probe.format = FORMAT_PNM; /* pixels are as good as a raw file */
     cost_work_add_file(&job->work, &probe,
-                       job->decoding       ? job_pixels_bytes(job)
+                       job->decodes_apart  ? job_pixels_bytes(&probe.shape)
                        : job->probe.frames ? job->image_length / job->probe.frames
                                            : job->image_length);
     for (int i = 0; i < OP_AUX_MAX; i++)
         if (job->aux[i].length) {
-            cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
+            probe = job->aux[i].probe;
+            if (job->aux[i].apart) probe.format = FORMAT_PNM;
+            cost_work_add_file(&job->work, &probe, job->aux[i].length);
             add_aux(work, job, i);
         }
     add_steps(work, job);
     job->abreast = is_abreast(work, job);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++) {
         const struct job_output *output = &job->outputs[o];
-        struct encode_options encode = output->encode;
-        encode.format = job_output_type(job, output);
+        struct encode_options encode = job_encode_options(job, output);
+        if (output->apart) encode.format = FORMAT_PNM;
         cost_work_add_result(&job->work, &output->image, &encode);
     }
     for (uint32_t t = 0; t < job->work.count && job->probe.frames; t++)
@@ -191,14 +194,12 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
     struct job_aux *out = &request_job(request)->aux[place];
     out->offset = aux->offset;
     out->length = aux->length;
+    snprintf(out->name, sizeof out->name, "%s", aux->name);
     const uint8_t *bytes = slot_bytes(request->service->slots, request->slot) + aux->offset;
     enum status status = probe_image(bytes, aux->length, &limits, &out->probe, failure);
     if (!status)
         status = grant_check_type(&request->grant, format_name(out->probe.format), failure);
     if (!status) status = probe_check_data(&out->probe, false, failure);
-    if (!status && format_record(out->probe.format)->contained)
-        status = fail(failure, STATUS_NOT_AN_IMAGE, "%s is read as the main image alone; send PNG",
-                      format_record(out->probe.format)->title);
     fail_named(aux->name, status, failure);
     if (status == STATUS_NOT_AN_IMAGE) /* a 415 would mean the main image */
         status = failure->status = STATUS_BAD_PARAM;
@@ -328,6 +329,22 @@ static void negotiate(struct request *request, const struct work *work) {
     }
 }
 
+/* Images that a cell decodes follow the upload. */
+static void place_pixels(struct job *job) {
+    uint64_t at = job->pixels_offset = slot_paged(job->body_length);
+    job->decodes_apart = format_record(job->probe.format)->contained;
+    if (job->decodes_apart) at += job_pixels_bytes(&job->probe.shape);
+    for (int p = 0; p < OP_AUX_MAX; p++) {
+        struct job_aux *aux = &job->aux[p];
+        aux->apart = aux->length && format_record(aux->probe.format)->contained;
+        if (!aux->apart) continue;
+        const struct image gray = aux_image_shape(&aux->probe);
+        aux->pixels_offset = at;
+        at += job_pixels_bytes(&gray);
+    }
+    job->pixels_end = at > job->pixels_offset ? at : 0;
+}
+
 static void fill_job(struct request *request, const struct work *work) {
     struct job *job = request_job(request);
     const struct settings *settings = &request->settings;
@@ -340,9 +357,10 @@ static void fill_job(struct request *request, const struct work *work) {
     job->share = (int32_t)request->grant.share;
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
     job->accept_damage = settings->accept_damage;
-    if (format_record(job->probe.format)->contained) job->decoding = DECODING_APART;
-    job->pixels_offset = slot_paged(job->body_length);
+    place_pixels(job);
     job->json_only = request->answer == ANSWER_JSON;
+    for (int o = 0; o < job_output_count(job); o++)
+        job->outputs[o].apart = !job->json_only && format_record(job->outputs[o].type)->contained;
     job->checksums = request->answer == ANSWER_ZIP;
     job->progress.deadline_ns =
         request->received_ns + request->service->config->processing_ms * INT64_C(1000000);
@@ -364,8 +382,7 @@ static enum status check_still(const struct request *request, const struct job_o
     const bool deadline = config->processing_ms < config_now(&config->encode_still_ms);
     const double most =
         (double)(deadline ? config->processing_ms : config_now(&config->encode_still_ms));
-    struct encode_options options = output->encode;
-    options.format = output->type;
+    const struct encode_options options = job_encode_options(request_job(request), output);
     const double ms = codec_still_ms(&output->image, &options);
     if (ms <= most) return STATUS_OK;
     return fail(failure, STATUS_TOO_LARGE,
@@ -378,26 +395,33 @@ static enum status check_still(const struct request *request, const struct job_o
                 (double)image_pixels(&output->image) * most / ms);
 }
 
+/* A cell's encoder gets cpu_memory_bytes. */
+static enum status check_memory(const struct request *request, const struct job_output *output,
+                                struct failure *failure) {
+    const struct encode_options options = job_encode_options(request_job(request), output);
+    const uint64_t pixels = image_pixels(&output->image);
+    const double bytes = (double)codec_memory_encode(&output->image, &options);
+    const double most = (double)request->service->config->cpu_memory_bytes;
+    const char *title = format_record(output->type)->title;
+    if (bytes <= most) return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "the result has %llu pixels and %s %s may have at most %.0f, which take "
+                "cpu_memory_bytes to encode; ask for another type or a smaller one",
+                (unsigned long long)pixels, strchr("AEIOU", *title) ? "an" : "a", title,
+                (double)pixels * most / bytes);
+}
+
 static enum status check_result(const struct request *request, const struct job_output *output,
                                 struct failure *failure) {
-    const uint64_t pixels = image_pixels(&output->image);
-    const uint64_t most =
-        (uint64_t)config_now(&request->service->config->result_pixels_max[output->type]);
-    const char *title = format_record(output->type)->title;
     const char *missing = codec_missing(output->type);
     if (request_job(request)->probe.frames && !format_record(output->type)->begin_animation)
         return fail(failure, STATUS_BAD_PARAM,
                     "a %s holds no animation, and the result fits no other type: leave out "
                     "animation=keep, or the steps that make 16 bits",
-                    title);
+                    format_record(output->type)->title);
     if (missing) return fail(failure, STATUS_BAD_PARAM, "%s", missing);
-    if (most && pixels > most)
-        return fail(failure, STATUS_TOO_LARGE,
-                    "the result has %llu pixels and %s %s may have at most %llu "
-                    "(%s_pixels_max); ask for another type or a smaller one",
-                    (unsigned long long)pixels, strchr("AEIOU", *title) ? "an" : "a", title,
-                    (unsigned long long)most, format_name(output->type));
-    const enum status status = check_still(request, output, failure);
+    enum status status = check_still(request, output, failure);
+    if (!status && output->apart) status = check_memory(request, output, failure);
     return status ? status : codec_check_sides(&output->image, output->type, failure);
 }
 

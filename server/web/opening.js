@@ -26,6 +26,7 @@ const magics = [
     ['webp', letters('WEBP', 8)],
     ['gif', letters('GIF8', 0)],
     ['bmp', letters('BM', 0)],
+    ['tiff', (head) => ['II*\0', 'MM\0*', 'II+\0', 'MM\0+'].some((m) => letters(m, 0)(head))],
 ];
 
 async function typeOf(blob) {

@@ -78,17 +78,27 @@ int batch_begin(const struct executor *executor, bool again, int *slots, int cou
 
 /* ---- decode */
 
+/* Takes rows that a cell has left. */
+static enum status take_rows(struct job *job, const uint8_t *from, const struct image *into) {
+    const size_t row = image_row_bytes(into);
+    for (uint32_t y = 0; y < into->height; y++, from += row) {
+        if (batch_check_progress(job)) return job->failure.status;
+        memcpy(image_row(into, y), from, row);
+    }
+    return STATUS_OK;
+}
+
 static enum status decode_aux(const struct batch *batch, const struct item *item,
                               const struct run_item *run) {
-    const int part = plan_tree_aux_part(&batch->plans);
-    const struct plan *plan = part < 0 ? NULL : &batch->plans.parts[part];
     struct job *job = item->job;
     const uint8_t *bytes = item->bytes;
     enum status status = STATUS_OK;
-    for (int p = 0; plan && p < OP_AUX_MAX && !status; p++) {
+    for (int p = 0; p < OP_AUX_MAX && !status; p++) {
         const struct job_aux *aux = &job->aux[p];
-        if (aux->length)
-            status = fail_named(plan_aux_name(plan, p),
+        if (aux->apart)
+            status = take_rows(job, bytes + aux->pixels_offset, &run->aux[p]);
+        else if (aux->length)
+            status = fail_named(aux->name,
                                 aux_image_decode(bytes + aux->offset, aux->length, &aux->probe,
                                                  &batch->executor->limits, &job->progress,
                                                  &run->aux[p], &job->failure),
@@ -97,21 +107,16 @@ static enum status decode_aux(const struct batch *batch, const struct item *item
     return status;
 }
 
-/* Takes the pixels that the decoding cell has left in the slot. */
+/* Takes the pixels and the profile that a cell has left. */
 static enum status take_pixels(struct item *item, const struct image *into) {
     struct job *job = item->job;
     struct metadata *metadata = &item->choice.metadata;
-    const size_t row = image_row_bytes(into);
-    const uint8_t *from = item->bytes + job->pixels_offset;
-    for (uint32_t y = 0; y < into->height; y++, from += row) {
-        if (batch_check_progress(job)) return job->failure.status;
-        memcpy(image_row(into, y), from, row);
-    }
+    if (take_rows(job, item->bytes + job->pixels_offset, into)) return job->failure.status;
     if (!job->profile_length) return STATUS_OK;
     metadata->profile = malloc(job->profile_length);
     if (!metadata->profile)
         return fail(&job->failure, STATUS_NO_MEMORY, "no memory for the image's profile");
-    memcpy(metadata->profile, from, job->profile_length);
+    memcpy(metadata->profile, item->bytes + job->profile_offset, job->profile_length);
     metadata->profile_length = job->profile_length;
     return STATUS_OK;
 }
@@ -120,7 +125,7 @@ static enum status decode_image(const struct batch *batch, struct item *item,
                                 const struct image *into) {
     struct job *job = item->job;
     struct codec_limits limits = batch->executor->limits;
-    if (job->decoding == DECODING_DONE) return take_pixels(item, into);
+    if (job->decodes_apart) return take_pixels(item, into);
     limits.accept_damage = job->accept_damage;
     return codec_decode(item->bytes + job->image_offset, job->image_length, &job->probe, &limits,
                         &job->progress, into, &item->choice.metadata, &job->notes, &job->failure);

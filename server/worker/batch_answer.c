@@ -63,22 +63,63 @@ static void fill_output(const struct batch *batch, struct item *item, struct job
     output->fitting = run->fitting;
 }
 
+/* Chooses the place of OUTPUT, behind all others; returns the bytes that are left for it. */
+static size_t place(const struct executor *executor, const struct job *job,
+                    struct job_output *output) {
+    const uint64_t end = job_bytes_end(job), span = slot_span(executor->slots);
+    output->offset = output == job->outputs ? slot_paged(end) : slot_aligned(end);
+    if (output->offset > span) output->offset = span;
+    return span - output->offset;
+}
+
+/* Leaves IMAGE for a cell. */
+static enum status leave_pixels(const struct executor *executor, struct item *item,
+                                struct job_output *output, const struct image *image) {
+    struct job *job = item->job;
+    const size_t row = image_row_bytes(image);
+    if (place(executor, job, output) < job_pixels_bytes(image))
+        return fail(
+            &job->failure, STATUS_TOO_LARGE,
+            "the slot has no room for the %u x %u pixels of a result; ask for a smaller one",
+            image->width, image->height);
+    output->length = job_pixels_bytes(image);
+    uint8_t *to = item->bytes + output->offset;
+    for (uint32_t y = 0; y < image->height; y++, to += row) {
+        if (batch_check_progress(job)) return job->failure.status;
+        memcpy(to, image_row(image, y), row);
+    }
+    codec_note_colour(&item->choice.metadata, output->type, &output->notes);
+    return STATUS_OK;
+}
+
+/* Leaves the profile for the cell that encodes. */
+static enum status leave_profile(const struct executor *executor, struct item *item) {
+    struct job *job = item->job;
+    const struct metadata *metadata = &item->choice.metadata;
+    const uint64_t at = slot_aligned(job_bytes_end(job)), span = slot_span(executor->slots);
+    job->profile_offset = job->profile_length = 0;
+    if (!metadata->profile_length || !job_encodes_apart(job)) return STATUS_OK;
+    if (at > span || span - at < metadata->profile_length)
+        return fail(&job->failure, STATUS_TOO_LARGE, "the slot has no room for the profile");
+    memcpy(item->bytes + at, metadata->profile, metadata->profile_length);
+    job->profile_offset = at;
+    job->profile_length = metadata->profile_length;
+    return STATUS_OK;
+}
+
 static enum status encode(const struct executor *executor, struct item *item,
                           struct job_output *output, const struct image *image) {
     struct job *job = item->job;
-    struct encode_options options = output->encode;
+    const struct encode_options options = job_encode_options(job, output);
     const int64_t start = clock_ns();
-    const uint64_t end = job_bytes_end(job), span = slot_span(executor->slots);
-    options.format = job_output_type(job, output);
-    output->offset = output == job->outputs ? slot_paged(end) : slot_aligned(end);
-    if (output->offset > span) output->offset = span;
+    const size_t room = place(executor, job, output);
     size_t length = 0;
     enum status status;
     bool again = false;
     do {
         status = codec_encode_fitting(image, &item->choice.metadata, &options, &job->progress,
-                                      item->bytes + output->offset, span - output->offset, &length,
-                                      &output->fitting, &output->notes, &job->failure);
+                                      item->bytes + output->offset, room, &length, &output->fitting,
+                                      &output->notes, &job->failure);
         again = !again && batch_reclaims(job);
     } while (again);
     output->length = length;
@@ -89,18 +130,18 @@ static enum status encode(const struct executor *executor, struct item *item,
 /* Reports the device's results first: their places are fixed, and the others follow them. */
 static enum status make_outputs(struct batch *batch, struct item *item, int number) {
     struct job *job = item->job;
-    enum status status = STATUS_OK;
     for (int o = 0; o < job_output_count(job); o++) {
         struct job_output *output = &job->outputs[o];
         fill_output(batch, item, output,
                     batch_run_item(batch, batch_image_part(batch, output->part), number));
     }
+    enum status status = leave_profile(batch->executor, item);
     for (int o = 0; o < job_output_count(job) && !status && !job->json_only; o++) {
         struct job_output *output = &job->outputs[o];
         const int part = batch_image_part(batch, output->part);
         if (output->encoded_by != CODEC_DEVICE)
-            status =
-                encode(batch->executor, item, output, &batch_run_item(batch, part, number)->out);
+            status = (output->apart ? leave_pixels : encode)(
+                batch->executor, item, output, &batch_run_item(batch, part, number)->out);
     }
     return status;
 }
@@ -109,6 +150,7 @@ static void sum_up(const struct item *item) {
     struct job *job = item->job;
     for (int o = 0; o < job_output_count(job) && job->checksums; o++) {
         struct job_output *output = &job->outputs[o];
+        if (output->apart) continue;
         output->checksum = crc32_gzip_refl(0, item->bytes + output->offset, output->length);
     }
 }

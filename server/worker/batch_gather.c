@@ -61,8 +61,7 @@ static void choose_encoder(struct batch *batch, struct item *item, struct job_ou
     const struct image *result = result_of(batch, part);
     const uint64_t left = request->room_bytes;
     const uint64_t wanted = known ? file_room(result, &output->encode, &item->choice) : 0;
-    request->encode = output->encode;
-    request->encode.format = job_output_type(job, output);
+    request->encode = job_encode_options(job, output);
     if (job->further && wanted < left) request->room_bytes = wanted;
     const enum codec_place place = codec_choose_encoder(
         known ? batch->attempt.codec : NULL, batch->attempt.cores, request, result, &item->choice,
@@ -100,18 +99,16 @@ static size_t larger(size_t a, size_t b) {
  * time. */
 static size_t codec_bytes(struct batch *batch, const struct job *job, bool known) {
     const size_t most = batch->executor->limits.memory_max;
-    const bool pixels = batch->run_items[batch->count].jpeg || job->decoding == DECODING_DONE;
+    const bool pixels = batch->run_items[batch->count].jpeg || job->decodes_apart;
     size_t bytes = pixels ? 0 : codec_memory_decode(&job->probe, most);
     for (int p = 0; p < OP_AUX_MAX; p++)
-        if (job->aux[p].length)
-            bytes = larger(bytes, image_bytes(&job->aux[p].probe.shape) +
-                                      codec_memory_decode(&job->aux[p].probe, most));
+        if (job->aux[p].length && !job->aux[p].apart)
+            bytes = larger(bytes, job_aux_memory(&job->aux[p], most));
     for (int o = 0; o < job_output_count(job) && known && !job->json_only; o++) {
         const struct job_output *output = &job->outputs[o];
         const struct image *result = result_of(batch, batch_image_part(batch, output->part));
-        struct encode_options encode = output->encode;
-        encode.format = job_output_type(job, output);
-        if (output->encoded_by != CODEC_DEVICE)
+        const struct encode_options encode = job_encode_options(job, output);
+        if (output->encoded_by != CODEC_DEVICE && !output->apart)
             bytes = larger(bytes, codec_memory_encode(result, &encode));
     }
     return bytes;

@@ -2,9 +2,11 @@
 /* How it works. Libraries are opened, the process is limited and confined, and only then does it
  * say that it is ready; so no byte of an image is seen before. The limit of memory is raised or
  * lowered for each job, below one that stays: it keeps a file that is a bomb from taking more than
- * its header announces, not an attacker who has taken the process over. */
+ * its header announces, not an attacker who has taken the process over. An encoder, which reads
+ * pixels alone, has the limit that stays. */
 #include "server/worker/decoding_cell.h"
 
+#include "pipeline/aux_image.h"
 #include "pipeline/codecs/avif/library.h"
 #include "server/jobs/channel.h"
 #include "server/log/log.h"
@@ -15,6 +17,7 @@
 #include "server/worker/heartbeat.h"
 #include "server/worker/worker.h"
 
+#include <isa-l/crc.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,6 +33,7 @@ struct cell {
     int channel;
     struct codec_limits limits;
     size_t base_bytes; /* of data that the process has before its first job; 0: not known */
+    size_t most_bytes; /* that a job may take beside that */
     struct heartbeat heartbeat;
 };
 
@@ -58,7 +62,7 @@ static void limit_memory(const struct cell *cell, size_t bytes, bool hard) {
 
 /* ---- a job */
 
-static enum status decode(struct cell *cell, struct job *job, uint8_t *bytes) {
+static enum status decode_image(struct cell *cell, struct job *job, uint8_t *bytes) {
     struct codec_limits limits = cell->limits;
     struct metadata metadata = { 0 };
     struct image into = job->probe.shape;
@@ -71,12 +75,59 @@ static enum status decode(struct cell *cell, struct job *job, uint8_t *bytes) {
         codec_decode(bytes + job->image_offset, job->image_length, &job->probe, &limits,
                      &job->progress, &into, &metadata, &notes, &job->failure);
     job->profile_length = metadata.profile_length;
+    job->profile_offset = metadata.profile_length ? job->pixels_end : 0;
     if (metadata.profile_length)
-        memcpy(into.pixels + job_pixels_bytes(job), metadata.profile, metadata.profile_length);
+        memcpy(bytes + job->profile_offset, metadata.profile, metadata.profile_length);
     job->notes = notes;
     memcpy(job->warning, metadata.warning, sizeof job->warning);
     metadata_release(&metadata);
     return status;
+}
+
+static enum status decode_aux(struct cell *cell, struct job *job, const struct job_aux *aux,
+                              uint8_t *bytes) {
+    struct image into = aux_image_shape(&aux->probe);
+    into.stride = image_row_bytes(&into);
+    into.pixels = bytes + aux->pixels_offset;
+    limit_memory(cell, (size_t)job_aux_memory(aux, cell->limits.memory_max), false);
+    return fail_named(aux->name,
+                      aux_image_decode(bytes + aux->offset, aux->length, &aux->probe, &cell->limits,
+                                       &job->progress, &into, &job->failure),
+                      &job->failure);
+}
+
+static void decode(struct cell *cell, struct job *job, uint8_t *bytes) {
+    if (job->decodes_apart) decode_image(cell, job, bytes);
+    for (int p = 0; p < OP_AUX_MAX && !job->failure.status; p++)
+        if (job->aux[p].apart) decode_aux(cell, job, &job->aux[p], bytes);
+}
+
+/* Puts a file in place of the pixels of OUTPUT, behind all that is in the slot. */
+static enum status encode_output(struct cell *cell, struct job *job, uint8_t *bytes,
+                                 struct job_output *output) {
+    const struct encode_options options = job_encode_options(job, output);
+    const struct metadata metadata = { .profile = bytes + job->profile_offset,
+                                       .profile_length = job->profile_length };
+    const uint64_t at = slot_aligned(job_bytes_end(job)), span = slot_span(cell->slots);
+    const int64_t start = clock_ns();
+    struct image image = output->image;
+    size_t length = 0;
+    image.stride = image_row_bytes(&image);
+    image.pixels = bytes + output->offset;
+    const enum status status = codec_encode_fitting(
+        &image, &metadata, &options, &job->progress, bytes + at, at < span ? span - at : 0, &length,
+        &output->fitting, &output->notes, &job->failure);
+    output->offset = at;
+    output->length = length;
+    output->encode_ms = ns_to_ms(clock_ns() - start);
+    if (!status && job->checksums) output->checksum = crc32_gzip_refl(0, bytes + at, length);
+    return status;
+}
+
+static void encode(struct cell *cell, struct job *job, uint8_t *bytes) {
+    limit_memory(cell, cell->most_bytes, false);
+    for (int o = 0; o < job_output_count(job) && !job->failure.status; o++)
+        if (job->outputs[o].apart) encode_output(cell, job, bytes, &job->outputs[o]);
 }
 
 /* A message that was sent twice has the number of the run that was received last. */
@@ -92,8 +143,12 @@ static void run_job(struct cell *cell, const struct message *message) {
     job->timing.stage_ms[STAGE_QUEUE] = ns_to_ms(start - job->submitted_ns);
     job->failure = (struct failure){ .status = STATUS_OK };
     job->batch = 1;
-    decode(cell, job, slot_bytes(cell->slots, 0));
-    job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
+    if (job->run == RUN_DECODE)
+        decode(cell, job, slot_bytes(cell->slots, 0));
+    else
+        encode(cell, job, slot_bytes(cell->slots, 0));
+    job->timing.stage_ms[job->run == RUN_DECODE ? STAGE_DECODE : STAGE_ENCODE] =
+        ns_to_ms(clock_ns() - start);
     malloc_trim(0);
     worker_finish_job(job, 0);
 }
@@ -129,6 +184,8 @@ int decoding_cell_run(struct slots *slots, int channel) {
                          .heartbeat = { .channel = channel } };
     struct failure failure = { 0 };
     cell.limits.exposed = false;
+    cell.most_bytes = (size_t)config->cpu_memory_bytes;
+    if (cell.most_bytes < cell.limits.memory_max) cell.most_bytes = cell.limits.memory_max;
     codec_open_libraries(); /* while files can be opened */
     if (!avif_reading_missing() && !avif_reads_by_dav1d())
         log_event(LOG_ERROR, "decoder_unusual",
@@ -138,7 +195,7 @@ int decoding_cell_run(struct slots *slots, int channel) {
     mallopt(M_PERTURB, 0xa5); /* free() overwrites memory, so that no picture is left of a job */
     setpriority(PRIO_PROCESS, 0, NICE);
     sandbox_limit(SANDBOX_CPU, config, NULL); /* before there are other threads */
-    limit_memory(&cell, cell.limits.memory_max, true);
+    limit_memory(&cell, cell.most_bytes, true);
     if (!heartbeat_start(&cell.heartbeat) || sandbox_calls_confine(CONFINED_CELL, &failure)) {
         log_event(LOG_ERROR, "worker_failed", "decoding cell: %s",
                   failure.status ? failure.message : "no thread for the heartbeat");

@@ -47,7 +47,7 @@ struct operators_worker {
     pid_t pid;                  /* the sandbox; 0: it has been reaped */
     int job;                    /* the front's slot whose job is running, or NONE */
     int64_t over_since_ns;      /* when the job was first seen late or cancelled; 0: it is not */
-    bool decodes;               /* the sandbox is a decoding cell */
+    bool cell;                  /* the sandbox is a decoding cell */
     bool used;                  /* the sandbox has run a job before this one */
     bool spoilt;                /* the sandbox returned an invalid answer; it gets no further job */
     int64_t sent_ns;            /* when the job was last sent to the sandbox */
@@ -72,6 +72,29 @@ static void send_run(struct operators_worker *worker) {
     channel_send(worker->sandbox, &message);
 }
 
+/* Copies a part of the front's slot to the same place. The numbers are from shared memory. */
+static void copy_in(const struct operators_worker *worker, int slot, uint64_t offset,
+                    uint64_t length) {
+    const uint64_t span = slot_span(worker->own);
+    if (offset > span) return;
+    memcpy(slot_bytes(worker->own, worker->own_slot) + offset,
+           slot_bytes(worker->slots, slot) + offset,
+           length < span - offset ? length : span - offset);
+}
+
+/* A sandbox that encodes gets the pixels of its files alone. */
+static void copy_bytes(const struct operators_worker *worker, int slot) {
+    const struct job *job = slot_job(worker->slots, slot);
+    if (job->run != RUN_ENCODE) {
+        copy_in(worker, slot, 0, job->body_length);
+        return;
+    }
+    copy_in(worker, slot, job->profile_offset, job->profile_length);
+    for (int o = 0; o < job_output_count(job); o++)
+        if (job->outputs[o].apart)
+            copy_in(worker, slot, job->outputs[o].offset, job->outputs[o].length);
+}
+
 static void begin(struct operators_worker *worker, int slot) {
     struct job *from = slot_job(worker->slots, slot);
     struct job *to = slot_shared_job(worker->own, worker->own_slot);
@@ -83,8 +106,7 @@ static void begin(struct operators_worker *worker, int slot) {
     to->received = 0;
     to->finished_ns = 0;
     memset(&to->failure, 0, sizeof to->failure);
-    memcpy(slot_bytes(worker->own, worker->own_slot), slot_bytes(worker->slots, slot),
-           to->body_length);
+    copy_bytes(worker, slot);
     worker->job = slot;
     worker->over_since_ns = 0;
     __atomic_store_n(&from->received, from->run_number, __ATOMIC_RELAXED);
@@ -103,7 +125,7 @@ static void answer(struct operators_worker *worker) {
 
 static size_t hot_bytes(const struct operators_worker *worker) {
     const size_t span = slot_span(worker->slots);
-    const size_t hot = worker->decodes ? CELL_HOT_BYTES : HOT_BYTES;
+    const size_t hot = worker->cell ? CELL_HOT_BYTES : HOT_BYTES;
     return span < hot ? span : hot;
 }
 
@@ -112,7 +134,7 @@ static void empty_own_slot(struct operators_worker *worker) {
     struct job *job = slot_job(worker->own, worker->own_slot);
     const struct job *asked = slot_job(worker->slots, worker->job);
     const size_t hot = hot_bytes(worker);
-    const uint64_t end = asked->failure.status || worker->decodes ? hot : job_bytes_end(asked);
+    const uint64_t end = asked->failure.status || worker->cell ? hot : job_bytes_end(asked);
     memset(slot_bytes(worker->own, worker->own_slot), 0, end < hot ? end : hot);
     job->deaths = 1; /* makes slot_give free all pages beyond the hot bytes */
     slot_give(worker->own, worker->own_slot);
@@ -160,12 +182,12 @@ static void find_lost(struct operators_worker *worker, int64_t now) {
 }
 
 /* Copies the job's progress and cancellation. False: it has exceeded its time and the grace. A
- * decoder reports no progress and does not stop: it is presumed to work, and gets no grace. */
+ * cell reports no progress and does not stop: it is presumed to work, and gets no grace. */
 static bool watch(struct operators_worker *worker) {
     struct progress *front = &slot_job(worker->slots, worker->job)->progress;
     struct progress *own = &slot_shared_job(worker->own, worker->own_slot)->progress;
     const int64_t now = clock_ns();
-    const int64_t seen = worker->decodes ? now : __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED);
+    const int64_t seen = worker->cell ? now : __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&own->cancelled, __atomic_load_n(&front->cancelled, __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
     __atomic_store_n(&front->step, __atomic_load_n(&own->step, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
@@ -175,7 +197,7 @@ static bool watch(struct operators_worker *worker) {
     if (seen <= now) __atomic_store_n(&front->seen_ns, seen, __ATOMIC_RELAXED);
     if (!progress_state(front)) return true;
     if (!worker->over_since_ns) worker->over_since_ns = now;
-    return !worker->decodes && now - worker->over_since_ns <= OPERATORS_GRACE_MS * ms_ns;
+    return !worker->cell && now - worker->over_since_ns <= OPERATORS_GRACE_MS * ms_ns;
 }
 
 static void give_up_job(struct operators_worker *worker) {
@@ -185,7 +207,8 @@ static void give_up_job(struct operators_worker *worker) {
                  "worker: job %.63s did not stop in time: its process is killed", job->request_id);
     fail(&job->failure, state,
          state == STATUS_CANCELLED ? "the client has disconnected"
-         : worker->decodes         ? "not decoded within the time allowed; send a smaller image"
+         : job->run == RUN_DECODE  ? "not decoded within the time allowed; send a smaller image"
+         : job->run == RUN_ENCODE  ? "not encoded within the time allowed; ask for a smaller image"
                                    : "not done within the time allowed: the operator did not stop");
     kill(worker->pid, SIGKILL);
     answer(worker);
@@ -203,13 +226,13 @@ static int reap(struct operators_worker *worker) {
 }
 
 static const char *work_of(const struct operators_worker *worker) {
-    return worker->decodes ? "the decoding cell" : "users' operators";
+    return worker->cell ? "the decoding cell" : "users' operators";
 }
 
 /* Whether a job whose sandbox died may run once more: an earlier job may be the cause, or for a
- * decoder the machine, which kills what takes its memory. */
+ * cell the machine, which kills what takes its memory. */
 static bool may_run_again(const struct operators_worker *worker, const struct job *job) {
-    return worker->decodes ? job->deaths == 0 : worker->used;
+    return worker->cell ? job->deaths == 0 : worker->used;
 }
 
 /* Answers a job that is itself the cause, and does not run again. */
@@ -221,9 +244,11 @@ static void sandbox_ended(struct operators_worker *worker) {
     if (worker->job == NONE) return;
     struct job *job = slot_job(worker->slots, worker->job);
     if (may_run_again(worker, job)) return;
-    if (worker->decodes)
+    if (job->run == RUN_DECODE)
         fail(&job->failure, STATUS_CORRUPT,
              "the image is broken: its decoder crashed; send an intact file");
+    else if (job->run == RUN_ENCODE)
+        fail(&job->failure, STATUS_INTERNAL, "the encoder crashed; ask for another type");
     else if (code < 0)
         fail(&job->failure, STATUS_INTERNAL, "the operator crashed: %s", strsignal(-code));
     else if (code == WORKER_FAILED)
@@ -352,12 +377,12 @@ static int serve(struct operators_worker *worker) {
 static char *make_preamble(const struct operators_worker *worker, size_t *bytes) {
     const size_t head = slots_preamble_bytes(worker->slots);
     struct stat facts = { .st_size = 0 };
-    if (!worker->decodes && fstat(PROCESS_OPERATORS_FD, &facts) != 0) return NULL;
+    if (!worker->cell && fstat(PROCESS_OPERATORS_FD, &facts) != 0) return NULL;
     *bytes = head + (size_t)facts.st_size;
     char *preamble = malloc(*bytes + 1);
     if (!preamble) return NULL;
     memcpy(preamble, slots_preamble(worker->slots), head);
-    if (worker->decodes ||
+    if (worker->cell ||
         pread(PROCESS_OPERATORS_FD, preamble + head, *bytes - head, 0) == (ssize_t)facts.st_size)
         return preamble;
     free(preamble);
@@ -398,18 +423,18 @@ static enum status open_sandbox(struct operators_worker *worker, const char *dev
                                          .operators = -1,
                                          .pipes = &pipe[1],
                                          .pipe_count = 1 };
-    worker->pid = process_start(device, worker->decodes ? PROCESS_DECODE : PROCESS_SANDBOX, &files);
+    worker->pid = process_start(device, worker->cell ? PROCESS_DECODE : PROCESS_SANDBOX, &files);
     close(ends[1]);
     close(pipe[1]);
     return worker->pid > 0 ? STATUS_OK
                            : fail(failure, STATUS_INTERNAL, "the system starts no process");
 }
 
-int operators_worker_run(struct slots *slots, int channel, const char *device, bool decodes) {
+int operators_worker_run(struct slots *slots, int channel, const char *device, bool cell) {
     const struct config *config = slots_preamble(slots);
     struct operators_worker worker = { .slots = slots,
                                        .channel = channel,
-                                       .decodes = decodes,
+                                       .cell = cell,
                                        .job = NONE,
                                        .sandbox = -1,
                                        .completions = -1,

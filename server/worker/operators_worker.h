@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* operators_worker.h - the worker for users' operators or for decoding: it passes each job on to a
+/* operators_worker.h - the worker for users' operators or of a cell: it passes each job on to a
  * sandbox, and runs none itself.
  *
  * To the front it is a worker like any other. It maps all slots, so it must not run users' code;
@@ -14,8 +14,8 @@
  * ends, and the front starts a new one.
  *
  * A decoding cell is such a sandbox (decoding_cell.h). It cannot be stopped otherwise, so it is
- * killed at the deadline, or when the client has gone. An image with which it
- * dies runs once more, and is then answered as damaged.
+ * killed at the deadline, or when the client has gone. A job with which it dies runs once more, and
+ * is then answered: an image that was decoded as damaged.
  *
  * Used by:  command_worker.c.
  * Owns:     the sandbox's process, channel and slot; SLOTS and the channel are the caller's.
@@ -30,6 +30,6 @@
 
 enum { OPERATORS_GRACE_MS = 500 };
 
-int operators_worker_run(struct slots *slots, int channel, const char *device, bool decodes);
+int operators_worker_run(struct slots *slots, int channel, const char *device, bool cell);
 
 #endif

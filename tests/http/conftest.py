@@ -302,6 +302,19 @@ class Daemon:
         return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines()
                    if re.match(rf"burin_{name}(\{{| )", line))
 
+    def descendants(self):
+        """The daemon's children, and the processes that these have started."""
+        found, pids = [], self.children()
+        while pids:
+            pid = pids.pop()
+            found.append(pid)
+            try:
+                with open(f"/proc/{pid}/task/{pid}/children") as f:
+                    pids += [int(child) for child in f.read().split()]
+            except OSError:
+                pass
+        return found
+
     def children(self):
         """Process ids of the workers."""
         return [pid for pid in self.processes() if name_of(pid) not in (LAUNCHER, "")]

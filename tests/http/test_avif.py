@@ -4,13 +4,17 @@
 covers: pipeline/codecs/avif.c pipeline/codecs/avif/library.c"""
 import io
 import os
+import signal
 import subprocess
+import threading
+import time
+import zipfile
 
 import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from conftest import BURIN, check_problem, cpu_seconds, from_pnm, jpeg, noise, png, pnm, smooth, wait_until
+from conftest import BURIN, alive, check_problem, from_pnm, jpeg, noise, png, pnm, smooth, wait_until
 
 COLOUR = smooth(200, 150)
 ALPHA = np.dstack([COLOUR, np.tile(np.linspace(0, 255, 200).astype(np.uint8), (150, 1))])
@@ -131,44 +135,115 @@ def test_max_bytes(daemon):
 
 
 @needs_avif
-def test_pixels_are_limited(start):
-    small = start("--avif-pixels-max", "20000")
-    check_problem(small.post(PLAIN, png(COLOUR)), 422, "30000", "20000", "avif_pixels_max")
-    check_problem(small.post("/resize?width=200&types=webp,avif", png(COLOUR)), 422, "avif_pixels_max")
-    assert small.post("/resize?width=100&type=avif", png(COLOUR)).status == 200
-    assert small.post("/brightness?shift=0&type=webp", png(COLOUR)).status == 200
+def test_memory_is_limited(start):
+    """30 bytes a pixel; 60 if nothing may be lost."""
+    small = start("--cpu-memory-bytes", "1200000")
+    larger = png(smooth(250, 200))
+    check_problem(small.post(PLAIN, larger), 422, "50000", "an AVIF may have at most 40000", "cpu_memory_bytes")
+    check_problem(small.post(f"{PLAIN}&lossless=true", png(COLOUR)), 422, "at most 20000", "cpu_memory_bytes")
+    check_problem(small.post("/resize?width=250&types=webp,avif", larger), 422, "cpu_memory_bytes")
+    assert small.post("/resize?width=100&type=avif", larger).status == 200
+    assert small.post(PLAIN, png(COLOUR)).status == 200
 
 
 @needs_avif
-def test_what_cannot_be_stopped_is_bounded_by_the_worst(start):
-    """A megapixel of noise takes 2.5 s with effort=6 and quality=100, by the encoder's rates."""
-    picture = png(np.zeros((1000, 1000, 3), np.uint8))
-    for flags, key in [(("--encode-still-ms", "1000"), "encode_still_ms"), (("--processing-ms", "1000"), "processing_ms")]:
-        tight = start(*flags)
-        for query, took in [("effort=6&quality=100", "2.5 s"), ("effort=6&lossless=true", "2.5 s"), ("quality=90", "1.3 s")]:
-            check_problem(tight.post(f"{PLAIN}&{query}", picture), 422, "1000000 pixels", took, "1.0 s are allowed", key, "less effort")
-        check_problem(tight.post("/resize?widths=10,1000&types=jpeg,avif&effort=6&quality=95", picture), 422, key)
-    tight = start("--encode-still-ms", "1000")
-    assert tight.post(f"{PLAIN}&effort=0", picture).status == 200
-    assert tight.post(f"{PLAIN.replace('avif', 'webp')}&effort=6&lossless=true", picture).status == 200
-    assert tight.post("/resize?width=600&type=avif&effort=6&quality=100", picture).status == 200
-    # The daemon accepts as many pixels as its refusal states.
-    assert tight.post("/resize?width=1000&height=400&fit=fill&type=avif&effort=6&quality=100", picture).status == 200
-    check_problem(tight.post("/resize?width=1000&height=401&fit=fill&type=avif&effort=6&quality=100", picture), 422, "400000 pixels at most")
+def test_who_encodes(start):
+    """Neither the front nor a worker: no other process of the daemon but the cell maps libaom beside the front, which asks what is there."""
+    busy = start()
+    assert busy.post(PLAIN, png(COLOUR)).status == 200
+    maps = {}
+    for pid in busy.descendants():
+        with open(f"/proc/{pid}/cmdline", "rb") as f, open(f"/proc/{pid}/maps") as g:
+            maps[f.read().replace(b"\0", b" ").decode().strip()] = "libavif" in g.read()
+    assert [name.rpartition(" ")[2] for name, there in maps.items() if there] == ["--decode"]
+    assert any(name.endswith("--device cpu") for name in maps)
 
 
 @needs_avif
-def test_a_job_whose_client_has_left_is_in_progress_until_its_encoder_is_done(start):
-    lonely = start("--lanes", "1", "--devices", "cpu")
-    body = png(noise(600, 400, 3))
+def test_zip_has_right_sums(daemon):
+    answer = daemon.post("/resize?widths=60,30&types=png,avif", png(COLOUR), headers={"Accept": "application/zip"})
+    with zipfile.ZipFile(io.BytesIO(answer.body)) as made:
+        assert made.testzip() is None
+        assert {name: made.read(name)[4:12] == b"ftypavif" for name in made.namelist()} == {
+            "60w.png": False, "60w.avif": True, "30w.png": False, "30w.avif": True, "manifest.json": False}
+
+
+@needs_avif
+def test_times_of_a_file(daemon):
+    """The cell's time counts as `encode`; all stages together are the whole."""
+    answer = daemon.post(f"{PLAIN}&effort=6&quality=100", png(noise(200, 150, 3)))
+    ms = answer.timing["ms"]
+    assert ms["encode"] > 0.3 * ms["total"] and ms["decode"] > 0
+    assert abs(sum(value for name, value in ms.items() if name not in ("total", "operators")) - ms["total"]) <= 0.01 * ms["total"] + 0.01
+
+
+LONG = f"{PLAIN}&effort=6&quality=100"  # two seconds and more for a megapixel of noise
+
+
+@pytest.fixture(scope="module")
+def long_body():
+    return png(noise(1200, 900, 3))
+
+
+def cells(daemon):
+    return [pid for pid in daemon.descendants() if b"--decode" in open(f"/proc/{pid}/cmdline", "rb").read()]
+
+
+@needs_avif
+def test_a_deadline_ends_the_encoder(start, long_body):
+    hurried = start("--processing-ms", "700", "--refuse-times", "0")
+    begin = time.monotonic()
+    check_problem(hurried.post(LONG, long_body, timeout=60), 504, "time allowed")
+    assert 0.7 <= time.monotonic() - begin < 10
+    assert wait_until(lambda: hurried.post("/resize?width=20&type=avif", png(COLOUR)).status == 200)
+    assert hurried.becomes_idle()
+
+
+@needs_avif
+def test_an_encoder_ends_with_its_client(start, long_body):
+    lonely = start()
     with lonely.socket() as sock:
-        sock.sendall(b"POST %s&effort=6&quality=100 HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (PLAIN.encode(), len(body)) + body)
-        assert wait_until(lambda: lonely.metric("jobs_in_progress") == 1)
-        before = sum(cpu_seconds(pid) for pid in lonely.children())
-        assert wait_until(lambda: sum(cpu_seconds(pid) for pid in lonely.children()) > before + 0.15), "it encodes"
-    assert wait_until(lambda: lonely.metric("jobs_in_progress") == 0)
-    after = sum(cpu_seconds(pid) for pid in lonely.children())
-    assert not wait_until(lambda: sum(cpu_seconds(pid) for pid in lonely.children()) > after + 0.2, 0.5)
+        sock.sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (LONG.encode(), len(long_body)) + long_body)
+        assert wait_until(lambda: lonely.samples().get('burin_jobs_in_progress{device="cpu",role="decoding"}') == 1)
+        (cell,) = cells(lonely)
+    assert wait_until(lambda: not alive(cell)), "it encodes for nobody"
+    assert lonely.post(PLAIN, png(COLOUR)).status == 200 and lonely.becomes_idle()
+
+
+@needs_avif
+@pytest.mark.parametrize("times,status", [(1, 200), (2, 500)])
+def test_an_encoder_is_killed(start, long_body, times, status):
+    """Its job runs once more; others get their answers."""
+    daemon = start()
+    outcomes, killed = [], set()
+    thread = threading.Thread(target=lambda: outcomes.append(daemon.post(LONG, long_body, timeout=100)))
+    thread.start()
+    for _ in range(times):
+        assert wait_until(lambda: daemon.samples().get('burin_jobs_in_progress{device="cpu",role="decoding"}') == 1 and set(cells(daemon)) - killed)
+        (pid,) = set(cells(daemon)) - killed
+        os.kill(pid, signal.SIGKILL)
+        killed.add(pid)
+        assert daemon.works()
+    thread.join()
+    assert outcomes[0].status == status
+    if status == 200:
+        assert outcomes[0].body == daemon.post(LONG, long_body, timeout=100).body
+    else:
+        check_problem(outcomes[0], 500, "encoder crashed")
+    assert daemon.post(PLAIN, png(COLOUR)).status == 200 and daemon.becomes_idle()
+
+
+@needs_avif
+def test_in_and_out(daemon, tmp_path):
+    """An AVIF becomes an AVIF in three runs, and keeps its profile."""
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    out = io.BytesIO()
+    Image.fromarray(ALPHA).save(out, "PNG", icc_profile=profile)
+    first = daemon.post(f"{PLAIN}&lossless=true", out.getvalue()).body
+    answer = daemon.post(f"{PLAIN}&lossless=true", first)
+    read = decoded(answer.body, tmp_path)
+    assert np.array_equal(np.array(read), ALPHA) and read.info["icc_profile"] == profile
+    assert answer.timing["ms"]["decode"] > 0 and answer.timing["ms"]["encode"] > 0
 
 
 @needs_avif

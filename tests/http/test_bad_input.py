@@ -268,7 +268,7 @@ def test_methods(daemon, method, path, allow):
 
 @pytest.mark.parametrize("data,name", [
     (b"This is a text, not a picture, and it goes on for a while.", None), (b"x", None), (bytes(1000), None),
-    (b"II*\0" + bytes(100), "TIFF"), (b"%PDF-1.4" + bytes(100), "PDF"), (b"<svg></svg>", "SVG"),
+    (b"\xff\x0a" + bytes(100), "JPEG XL"), (b"%PDF-1.4" + bytes(100), "PDF"), (b"<svg></svg>", "SVG"),
     (b"Pf\n1 1\n-1.0\nabcd", "PNM"), (b"\0\0\0\x20ftypheic" + bytes(50), "HEIC"), (b"\xff\xd8", None),
     (b"\x89PNG", None), (b"P6", None)], ids=lambda v: str(v)[:24])
 def test_no_picture(daemon, data, name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The process that decodes AVIF and nothing else: when it exists, what it may do, and that nobody else notices its end.
+"""The processes that decode AVIF and nothing else: when they exist, what they may do, and that nobody else notices their end.
 
 covers: server/worker/decoding_cell.c server/dispatch/supervisor.c"""
 import os
@@ -26,8 +26,7 @@ DECODED = '{device="cpu",role="decoding"}'
 def large():
     """24 megapixels of noise: a second of decoding, and more."""
     return subprocess.run([BURIN, "run", "--device", "cpu", "--type", "avif", "--effort", "0", "--quality", "89", "-", "-"],
-                          input=pnm(noise(6000, 4000, 3)), capture_output=True, check=True, timeout=280,
-                          env={**os.environ, "BURIN_AVIF_PIXELS_MAX": "100000000"}).stdout
+                          input=pnm(noise(6000, 4000, 3)), capture_output=True, check=True, timeout=280).stdout
 
 
 def with_option(pids, option):
@@ -176,8 +175,66 @@ def test_a_client_that_leaves(start, large):
     assert daemon.becomes_idle()
 
 
+def test_more_than_one_while_jobs_wait(start, large):
+    """As many as `cells`; each ends when it is idle."""
+    daemon = start("--cells", "2", "--cell-idle-ms", "300", "--processing-ms", "200000")
+    answers, most = [], 0
+    threads = [threading.Thread(target=lambda: answers.append(daemon.post("/resize?width=60&type=pnm", large, timeout=250))) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        most = max(most, len(cells(daemon)))
+        (worker,) = workers(daemon) or [{"capacity": 0, "running": 0}]
+        assert worker["running"] <= worker["capacity"] <= 2
+        time.sleep(0.02)
+    assert most == 2 and [answer.status for answer in answers] == [200] * 5 and len({answer.body for answer in answers}) == 1
+    assert wait_until(lambda: not with_option(daemon.children(), "--cell") and not workers(daemon))
+    assert daemon.post(SAME, SMALL).status == 200 and len(cells(daemon)) == 1
+    assert daemon.becomes_idle() and "worker_died" not in daemon.log_text()
+
+
+def test_kills_at_random(start):
+    """Of cells and their workers, under a load of JPEGs, of AVIFs and of pictures that become AVIFs. No other request is hurt; a job whose
+    process was killed twice may be."""
+    daemon = start("--cells", "3")
+    jpeg = subprocess.run([BURIN, "run", "--device", "cpu", "--type", "jpeg", "-", "-"], input=pnm(smooth(64, 48)), capture_output=True,
+                          check=True, timeout=60).stdout
+    out = SAME.replace("pnm", "avif")
+    right = {path: daemon.post(path, SMALL).body for path in (SAME, out)}
+    others, ours, wrong, over, random = [], [], [], threading.Event(), np.random.default_rng(5)
+
+    def load(path, body, statuses):
+        while not over.is_set():
+            answer = daemon.post(path, body, timeout=100)
+            statuses.append(answer.status)
+            if body is SMALL and answer.status == 200 and answer.body != right[path]:
+                wrong.append(len(answer.body))
+
+    threads = [threading.Thread(target=load, args=pair) for pair in [(SAME, jpeg, others)] * 2 + [(SAME, SMALL, ours), (out, SMALL, ours)] * 2]
+    for thread in threads:
+        thread.start()
+    killed = 0
+    try:
+        end = time.monotonic() + 6
+        while time.monotonic() < end:
+            time.sleep(random.uniform(0.02, 0.2))
+            victims = cells(daemon) if random.random() < 0.7 else with_option(daemon.children(), "--cell")
+            if victims:
+                killed += 1
+                os.kill(victims[random.integers(len(victims))], signal.SIGKILL)
+    except ProcessLookupError:
+        pass  # it ended by itself meanwhile
+    finally:
+        over.set()
+        for thread in threads:
+            thread.join()
+    assert killed > 5 and len(others) > 20 and set(others) == {200}
+    assert not wrong and set(ours) <= {200, 422, 500} and ours.count(200) > 0.5 * len(ours)
+    assert daemon.post(out, SMALL).body == right[out] and daemon.becomes_idle()
+
+
 def test_many_jobs_take_no_more_memory(start):
-    daemon = start()
+    daemon = start("--cells", "1")
     results = set()
 
     def ask(_):
@@ -206,6 +263,8 @@ def test_users_operators_get_the_pixels(start, tmp_path):
     plain, inverted = daemon.post(SAME, SMALL), daemon.post("/invert?type=pnm", SMALL)
     assert inverted.status == 200, inverted.body
     assert np.array_equal(inverted.image, 255 - plain.image)
+    written = daemon.post("/invert?type=avif&lossless=true", SMALL)  # and leave pixels for a cell
+    assert np.array_equal(daemon.post(SAME, written.body).image, inverted.image)
 
 
 def test_without_the_library(start, tmp_path):

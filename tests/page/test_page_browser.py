@@ -92,7 +92,7 @@ def test_open_by_a_paste_after_what_is_no_picture(page, photo, tmp_path):
     path.write_bytes(b"Dear Sir or Madam, this is not a picture.")
     page.choose_file(path)
     page.wait("!document.getElementById('notice').hidden")
-    assert "send JPEG, PNG, WebP, GIF, BMP or PNM" in page.text("#notice")
+    assert "send JPEG, PNG, WebP, GIF, BMP, PNM" in page.text("#notice")
     assert page.visible("#empty")
     assert page.run("return [...document.querySelectorAll('#view-tools button')].every((button) => button.disabled)")
     assert all("/info" in line["message"] and "415" in line["message"] for line in page.errors())

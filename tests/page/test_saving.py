@@ -251,7 +251,7 @@ def test_why_it_cannot_be_saved(page, tmp_path):
 
 def test_too_large_for_avif(site, photo):
     page = site
-    daemon = Daemon("--avif-pixels-max", "100000")
+    daemon = Daemon("--cpu-memory-bytes", "3000000")  # 30 a pixel
     try:
         page.open_page(f"http://127.0.0.1:{daemon.port}/")
         page.choose_file(photo)

@@ -98,8 +98,8 @@ static void test_lists(void **state) {
     (void)state;
     char text[FORMAT_LIST_MAX], between[FORMAT_LIST_MAX];
     check_list(FORMAT_NAMES, FORMAT_QUALITY, "jpeg, webp");
-    check_list(FORMAT_TITLES, FORMAT_READ, "JPEG, PNG, WebP, GIF, BMP, PNM or AVIF");
-    check_list(FORMAT_INPUTS, FORMAT_READ, "JPEG, PNG, WebP, GIF, BMP, PNM or AVIF");
+    check_list(FORMAT_TITLES, FORMAT_READ, "JPEG, PNG, WebP, GIF, BMP, PNM, AVIF or TIFF");
+    check_list(FORMAT_INPUTS, FORMAT_READ, "JPEG, PNG, WebP, GIF, BMP, PNM, AVIF or TIFF");
     check_list(FORMAT_ENDINGS, FORMAT_WRITTEN, ".png, .jpg, .jpeg, .webp, .avif, .gif, .pnm");
     assert_string_equal(format_list(FORMAT_NAMES, ~0u, ", ", " or ", text), "");
     assert_non_null(strstr(format_list(FORMAT_NAMES, 0, ", ", " or ", text), " or "));

@@ -16,13 +16,23 @@
 
 enum {
     JPEG_CHOICE_TILE = 1024,
-    JPEG_SUM_RUN = 4,
+    JPEG_SUM_ROWS = 4,
+    JPEG_BASE_WORDS = sizeof(struct jpeg_base) / sizeof(uint32_t),
     JPEG_AT_ONCE = 4, /* loads of a thread that are under way together */
     JPEG_SHORT_BLOCKS = (JPEG_SHORT_SUBS + JPEG_PHASE_OWN - 1) / JPEG_PHASE_OWN,
 };
 
+/* Sums of some subsequences; RESTART: one of them begins its sums of DC anew. */
+struct jpeg_sums {
+    struct jpeg_base base;
+    bool restart;
+};
+
 template <int THREADS> struct jpeg_join_shared {
-    struct jpeg_walk_shared<JPEG_REPAIR_THREADS> walk;
+    union {
+        struct jpeg_walk_shared<JPEG_REPAIR_THREADS> walk;
+        uint32_t rows[THREADS / 32][32 * JPEG_BASE_WORDS];
+    };
     union {
         struct {
             uint32_t followers[JPEG_CHOICE_TILE];
@@ -33,10 +43,9 @@ template <int THREADS> struct jpeg_join_shared {
                                                * this block's first; then the choice */
             uint32_t through[JPEG_SHORT_BLOCKS]; /* the same, to this block's last subsequence */
         } blocks;
-        struct jpeg_base warps[THREADS / 32];
+        struct jpeg_sums warps[THREADS / 32];
     };
     uint32_t last_chosen, counts[2];
-    bool restarts[THREADS / 32]; /* in a warp's subsequences */
 };
 
 /* ---- hard pictures */
@@ -186,12 +195,6 @@ static __device__ uint32_t jpeg_repair_all(const struct jpeg_picture *picture,
 
 /* ---- sums */
 
-/* Sums of some subsequences; RESTART: one of them begins its sums of DC anew. */
-struct jpeg_sums {
-    struct jpeg_base base;
-    bool restart;
-};
-
 /* The sums of EARLIER followed by LATER. */
 static __device__ __forceinline__ struct jpeg_sums jpeg_sums_add(const struct jpeg_sums &earlier,
                                                                  const struct jpeg_sums &later) {
@@ -214,6 +217,25 @@ static __device__ __forceinline__ struct jpeg_sums jpeg_sums_up(const struct jpe
     return up;
 }
 
+static __device__ __forceinline__ struct jpeg_sums jpeg_sums_from(const struct jpeg_sums &sums,
+                                                                  int lane) {
+    struct jpeg_sums its;
+    its.base.blocks = __shfl_sync(~0u, sums.base.blocks, lane);
+    its.base.coefficients = __shfl_sync(~0u, sums.base.coefficients, lane);
+    for (int i = 0; i < JPEG_PLANES; i++) its.base.dc[i] = __shfl_sync(~0u, sums.base.dc[i], lane);
+    its.restart = __shfl_sync(~0u, sums.restart, lane);
+    return its;
+}
+
+/* The sums up to each lane's. */
+static __device__ __forceinline__ struct jpeg_sums jpeg_sums_scan(struct jpeg_sums sums) {
+    for (uint32_t step = 1; step < 32; step *= 2) {
+        const struct jpeg_sums up = jpeg_sums_up(sums, step);
+        if (threadIdx.x % 32 >= step) sums = jpeg_sums_add(up, sums);
+    }
+    return sums;
+}
+
 static __device__ __forceinline__ struct jpeg_sums jpeg_sums_of(const struct jpeg_picture *picture,
                                                                 uint32_t sub, uint32_t subs) {
     struct jpeg_sums sums = {};
@@ -228,49 +250,52 @@ static __device__ __forceinline__ struct jpeg_sums jpeg_sums_of(const struct jpe
     return sums;
 }
 
-/* Returns the sums of all before this thread's, given those BEFORE the block's; BEHIND: including
- * the block's last. */
-template <int THREADS>
-static __device__ __forceinline__ struct jpeg_sums
-jpeg_sums_scan(struct jpeg_join_shared<THREADS> &shared, const struct jpeg_sums &before,
-               const struct jpeg_sums &mine, struct jpeg_sums *behind) {
-    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    struct jpeg_sums sums = mine, earlier = before;
-    for (uint32_t step = 1; step < 32; step *= 2) {
-        const struct jpeg_sums up = jpeg_sums_up(sums, step);
-        if (lane >= step) sums = jpeg_sums_add(up, sums);
-    }
-    __syncthreads();
-    if (lane == 31) {
-        shared.warps[warp] = sums.base;
-        shared.restarts[warp] = sums.restart;
-    }
-    __syncthreads();
-    *behind = before;
-    for (uint32_t i = 0; i < THREADS / 32; i++) {
-        const struct jpeg_sums its = { shared.warps[i], shared.restarts[i] };
-        if (i == warp) earlier = *behind;
-        *behind = jpeg_sums_add(*behind, its);
-    }
-    const struct jpeg_sums up = jpeg_sums_up(sums, 1);
-    return lane ? jpeg_sums_add(earlier, up) : earlier;
+/* Stores a warp's 32 bases from subsequence FIRST on, by way of ROW. */
+static __device__ __forceinline__ void jpeg_put_row(const struct jpeg_picture *picture,
+                                                    uint32_t *row, const struct jpeg_base &base,
+                                                    uint32_t first, uint32_t subs) {
+    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t words = first < subs ? (subs - first) * JPEG_BASE_WORDS : 0;
+    uint32_t *into = (uint32_t *)(picture->bases + first);
+    __syncwarp();
+    memcpy(row + lane * JPEG_BASE_WORDS, &base, sizeof base);
+    __syncwarp();
+#pragma unroll
+    for (uint32_t i = lane; i < 32 * JPEG_BASE_WORDS; i += 32)
+        if (i < words) into[i] = row[i];
 }
 
 template <int THREADS>
 static __device__ void jpeg_add_up(const struct jpeg_picture *picture,
                                    struct jpeg_join_shared<THREADS> &shared, uint32_t subs) {
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     struct jpeg_sums before = {};
-    for (uint32_t tile = 0; tile < subs; tile += THREADS * JPEG_SUM_RUN) {
-        const uint32_t first = tile + threadIdx.x * JPEG_SUM_RUN;
-        struct jpeg_sums mine = {}, behind;
-        for (uint32_t i = 0; i < JPEG_SUM_RUN; i++)
-            mine = jpeg_sums_add(mine, jpeg_sums_of(picture, first + i, subs));
-        struct jpeg_sums at = jpeg_sums_scan(shared, before, mine, &behind);
-        for (uint32_t i = 0; i < JPEG_SUM_RUN && first + i < subs; i++) {
-            picture->bases[first + i] = at.base;
-            at = jpeg_sums_add(at, jpeg_sums_of(picture, first + i, subs));
+    for (uint32_t tile = 0; tile < subs; tile += THREADS * JPEG_SUM_ROWS) {
+        const uint32_t first = tile + warp * 32 * JPEG_SUM_ROWS;
+        struct jpeg_sums rows[JPEG_SUM_ROWS], sums = {};
+#pragma unroll
+        for (uint32_t i = 0; i < JPEG_SUM_ROWS; i++)
+            rows[i] = jpeg_sums_of(picture, first + 32 * i + lane, subs);
+#pragma unroll
+        for (uint32_t i = 0; i < JPEG_SUM_ROWS; i++) {
+            const struct jpeg_sums up_to = jpeg_sums_scan(rows[i]);
+            rows[i] = jpeg_sums_up(up_to, 1);
+            rows[i] = lane ? jpeg_sums_add(sums, rows[i]) : sums;
+            sums = jpeg_sums_add(sums, jpeg_sums_from(up_to, 31));
         }
-        before = behind;
+        __syncthreads();
+        if (lane == 0) shared.warps[warp] = sums;
+        __syncthreads();
+        sums = {};
+        if (lane < THREADS / 32) sums = shared.warps[lane];
+        sums = jpeg_sums_scan(sums);
+        struct jpeg_sums earlier = jpeg_sums_from(sums, warp ? (int)warp - 1 : 0);
+        earlier = warp ? jpeg_sums_add(before, earlier) : before;
+        before = jpeg_sums_add(before, jpeg_sums_from(sums, 31));
+#pragma unroll
+        for (uint32_t i = 0; i < JPEG_SUM_ROWS; i++)
+            jpeg_put_row(picture, shared.rows[warp], jpeg_sums_add(earlier, rows[i]).base,
+                         first + 32 * i, subs);
     }
     if (threadIdx.x) return;
     picture->bases[subs] = before.base;

@@ -2,8 +2,9 @@
 /* library.h - libavif, opened while the program runs if it is on this machine: it takes 20 MB of
  * disk, which a machine without AVIF need not have.
  *
- * The front and each worker open it (codec_open_libraries) before their sandbox allows no more
- * files; that takes 3 ms and 600 KB. A build without the header of libavif has no AVIF.
+ * The front, which only asks what it can do, and each decoding cell open it (codec_open_libraries)
+ * before their sandbox allows no more files; that takes 3 ms and 600 KB. A build without the header
+ * of libavif has no AVIF.
  *
  * Used by:  avif.c and avif/reader.c.
  * Owns:     the library, as long as the process.

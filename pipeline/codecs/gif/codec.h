@@ -23,9 +23,7 @@
 
 enum {
     GIF_FILE_HEAD = 13,
-    GIF_FRAME_HEAD = 10, /* comma, place, sides, flags */
-    GIF_CODE_BITS_MAX = 12,
-    GIF_CODES = 4096,       /* a code has at most 12 bits */
+    GIF_FRAME_HEAD = 10,    /* comma, place, sides, flags */
     GIF_HAS_PALETTE = 0x80, /* of flags, whose lowest three bits are then the palette's size */
     GIF_COLOURS_MAX = 256,
 };

@@ -14,6 +14,7 @@
  * the first picture that are no block end the search. Pillow differs: to it the canvas around a
  * frame has the colour of index 0, unless there is a transparent one, and an index beyond the
  * palette is a gray. */
+#include "pipeline/codecs/common/lzw.h"
 #include "pipeline/codecs/gif/codec.h"
 
 #include <stdlib.h>
@@ -156,10 +157,7 @@ struct picture {
     struct gif_header header;
     struct source source;
     enum status stopped; /* cancelled or over its deadline */
-    /* A code is a string: that of its prefix, and an index behind. */
-    uint16_t prefixes[GIF_CODES];
-    uint8_t lasts[GIF_CODES];
-    uint8_t string[GIF_CODES]; /* of one code, at its end */
+    struct lzw lzw;
     uint8_t colours[256][4];
     bool over;                      /* transparent pixels leave what is there */
     uint32_t x, y, pass, rows_done; /* in the frame */
@@ -243,39 +241,22 @@ static void lay(struct picture *picture, const uint8_t *indices, size_t length) 
     }
 }
 
-/* Decodes up to the last pixel; what comes behind is not read. Where the table is full, codes keep
- * their 12 bits until one clears the table. Returns what is wrong, or NULL. */
+/* Decodes up to the last pixel; what comes behind is not read. Returns what is wrong, or NULL. */
 static const char *unpack(struct picture *picture) {
-    const unsigned literal_bits = picture->header.literal_bits;
-    const int clear = 1 << literal_bits, end = clear + 1;
-    unsigned bits = literal_bits + 1;
-    int next = end + 1, before = -1; /* the entry to make; the code before, -1 at the start */
-    uint8_t first = 0;               /* of the last string */
+    struct lzw *lzw = &picture->lzw;
+    lzw->literal_bits = picture->header.literal_bits;
+    lzw_clear(lzw);
     while (picture->rows_done < picture->header.rows) {
-        const int code = next_code(picture, bits);
-        if (code < 0 || code == end) return "its data ends before the picture does";
-        if (code == clear) {
-            bits = literal_bits + 1;
-            next = end + 1;
-            before = -1;
+        const int code = next_code(picture, lzw->bits);
+        size_t length;
+        if (code < 0 || code == lzw_end_code(lzw)) return "its data ends before the picture does";
+        if (code == lzw_clear_code(lzw)) {
+            lzw_clear(lzw);
             continue;
         }
-        if (code > next || (before < 0 && code > end)) return "its data has a code of no meaning";
-        uint8_t *string = picture->string + GIF_CODES;
-        int rest = code;
-        if (code == next) { /* the entry that this code makes */
-            *--string = first;
-            rest = before;
-        }
-        for (; rest > end; rest = picture->prefixes[rest]) *--string = picture->lasts[rest];
-        *--string = first = (uint8_t)rest;
-        if (before >= 0 && next < GIF_CODES) {
-            picture->prefixes[next] = (uint16_t)before;
-            picture->lasts[next++] = first;
-            if (next == 1 << bits && bits < GIF_CODE_BITS_MAX) bits++;
-        }
-        before = code;
-        lay(picture, string, (size_t)(picture->string + GIF_CODES - string));
+        const uint8_t *string = lzw_string(lzw, code, &length);
+        if (!string) return "its data has a code of no meaning";
+        lay(picture, string, length);
     }
     return NULL;
 }

@@ -2,6 +2,7 @@
 /* How it works. The palette is the file's, and there is one picture. Its indices become codes of
  * growing length: a code stands for a string of indices that came before, which is a shorter string
  * and an index behind, so entries of the table are found by these two. A full table is cleared. */
+#include "pipeline/codecs/common/lzw.h"
 #include "pipeline/codecs/gif/codec.h"
 
 #include <stdlib.h>
@@ -101,13 +102,13 @@ static enum status put_codes(const struct encoding *encoding, struct codes *code
         if (status) return codec_stopped(status, encoding->failure);
         uint32_t *entry = find(codes, prefix, indices[i]);
         if (*entry) {
-            prefix = *entry & (GIF_CODES - 1);
+            prefix = *entry & (LZW_CODES - 1);
             continue;
         }
         put_code(codes, prefix);
         *entry = (uint32_t)prefix << 20 | (uint32_t)indices[i] << 12 | codes->next;
         grow(codes);
-        if (codes->next == GIF_CODES) clear(codes);
+        if (codes->next == LZW_CODES) clear(codes);
         prefix = indices[i];
     }
     put_code(codes, prefix);

@@ -351,35 +351,6 @@ static void who_has_no_room_or_no_time(void **state) {
     free(image.pixels);
 }
 
-/* It cannot be stopped, and so it does not begin. */
-static void what_may_be_late_is_not_begun(void **state) {
-    (void)state;
-    NEEDS_AVIF;
-    struct image image = new_noise(400, 400, 3, 8, 2);
-    struct encode_options options = avif_options(true, 85);
-    options.effort = 6;
-    const double worst_ms = codec_still_ms(&image, &options);
-    struct progress progress = { .deadline_ns = clock_ns() + (int64_t)(worst_ms * 0.9e6) };
-    struct failure failure = { .message = "" };
-    const size_t bound = codec_encode_bound(&image, NULL, FORMAT_AVIF);
-    uint8_t *bytes = malloc(bound);
-    uint32_t notes = 0;
-    size_t length;
-    const double before = thread_cpu_ms();
-    assert_int_equal(
-        codec_encode(&image, NULL, &options, &progress, bytes, bound, &length, &notes, &failure),
-        STATUS_DEADLINE);
-    assert_non_null(strstr(failure.message, "not begun"));
-    assert_true(thread_cpu_ms() - before < worst_ms / 10);
-    progress.deadline_ns = clock_ns() + INT64_C(3600000000000);
-    options.effort = 0;
-    assert_int_equal(
-        codec_encode(&image, NULL, &options, &progress, bytes, bound, &length, &notes, &failure),
-        STATUS_OK);
-    free(bytes);
-    free(image.pixels);
-}
-
 /* Nothing takes longer than noise: not what comes again everywhere. */
 static void noise_takes_longest(void **state) {
     (void)state;
@@ -412,7 +383,6 @@ int main(void) {
         cmocka_unit_test(quality_and_effort_change_the_size),
         cmocka_unit_test(a_quality_is_searched_for),
         cmocka_unit_test(who_has_no_room_or_no_time),
-        cmocka_unit_test(what_may_be_late_is_not_begun),
         cmocka_unit_test(noise_takes_longest),
     };
     return cmocka_run_group_tests(tests, open_decoder, NULL);

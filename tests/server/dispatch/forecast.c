@@ -346,6 +346,32 @@ static void jobs_that_would_be_late_are_refused(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup(name, begin)
 
+/* They run the same program on the same cores. */
+static void all_cells_learn_together(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct worker_statistics statistics;
+    struct job job = { .batch = 1, .decodes_apart = true, .run = RUN_DECODE, .image_length = 1000 };
+    job.probe.format = FORMAT_AVIF;
+    job.probe.shape = image_shape(1000, 1000, 3, 8);
+    worker_list_add_cells(&workers, 3);
+    forecast_init(&forecast, &workers);
+    forecast_predict(&forecast, &job, &predicted);
+    const float before = predicted.own_ms[WORKERS];
+    assert_true(before > 0 && predicted.own_ms[CPU] < 0);
+    for (int i = 1; i < 3; i++) assert_float_equal(predicted.own_ms[WORKERS + i], before, 1e-6F);
+    for (int i = 0; i < 100; i++) {
+        job.timing.stage_ms[STAGE_DECODE] = 10 * (double)before;
+        job.finished_ns = (int64_t)(10e6 * (double)before) + 1;
+        forecast_learn(&forecast, WORKERS + i % 3, &predicted, &job);
+    }
+    forecast_predict(&forecast, &job, &predicted);
+    for (int i = 0; i < 3; i++)
+        assert_float_equal(predicted.own_ms[WORKERS + i], 10 * before, before);
+    forecast_statistics(&forecast, WORKERS, &statistics); /* of all three */
+    assert_float_equal((float)statistics.actual_ms, 1000 * before, before);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(defaults_are_what_this_test_takes_them_for),
@@ -366,6 +392,7 @@ int main(void) {
         TEST(a_slow_codec_is_not_its_operators),
         TEST(jobs_that_never_end_in_time_are_refused),
         TEST(jobs_that_would_be_late_are_refused),
+        TEST(all_cells_learn_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

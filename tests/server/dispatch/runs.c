@@ -1,151 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Jobs with two runs: a decoding cell and a CPU's worker, which exist only as channels. The test
- * plays both, and the reader of the completion pipe. */
+/* Jobs whose image a cell decodes. runs_results.c has those whose results a cell encodes. */
 #include "server/dispatch/runs.h"
 
-#include "server/dispatch/dispatcher.h"
-#include "server/jobs/completion_pipe.h"
-#include "tests/server/jobs/right_answer.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-enum { SLOTS = 8, WORKERS = 2, CPU = 0, CELL = 1, NOBODY = -1, UPLOAD = 1000, PROFILE = 100 };
-enum { WIDTH = 30, HEIGHT = 20, PIXELS = WIDTH * HEIGHT * 3, AT = SLOT_PAGE };
-static const struct config config = {
-    .queue_jobs = 4, .queue_bytes = 2 * PIXELS, .processing_ms = 1000, .no_worker_ms = 3000
-};
-static struct slots *slots;
-static struct worker_list workers;
-static int lanes[WORKERS]; /* the workers' ends of their channels */
-static int pipe_ends[2];
-static struct dispatcher *dispatcher;
-
-static void start(int number) {
-    struct worker_handle *worker = &workers.all[number];
-    int ends[2];
-    assert_true(channel_open(ends));
-    worker->pid = 1 << 30; /* no process has that number */
-    worker->channel = ends[0], lanes[number] = ends[1];
-    worker->ready = worker->self_test_ok = true;
-    worker->capacity = worker->lanes = 1;
-}
-
-static int begin(void **state) {
-    (void)state;
-    const struct slot_options options = { .count = SLOTS, .base_bytes = 4096, .span_bytes = 65536 };
-    struct failure failure = { 0 };
-    slots = slots_create(&options, &failure);
-    if (!slots || completion_pipe_open(pipe_ends, SLOTS, &failure)) return -1;
-    workers.count = WORKERS - 1;
-    worker_handle_init(&workers.all[CPU], "cpu", false);
-    worker_list_add_cell(&workers);
-    start(CPU);
-    start(CELL);
-    workers.all[CELL].wanted = true;
-    const struct dispatcher_options how = { &config, slots, &pipe_ends[1], &workers };
-    dispatcher = dispatcher_create(&how, &failure);
-    return dispatcher ? 0 : -1;
-}
-
-static int end(void **state) {
-    (void)state;
-    dispatcher_destroy(dispatcher);
-    for (int i = 0; i < WORKERS; i++) {
-        close(workers.all[i].channel);
-        close(lanes[i]);
-    }
-    close(pipe_ends[0]);
-    close(pipe_ends[1]);
-    slots_destroy(slots);
-    return 0;
-}
-
-static int new_job(const char *device) {
-    const int slot = slot_take(slots, 1, NULL);
-    assert_true(slot >= 0);
-    struct job *job = slot_job(slots, slot);
-    snprintf(job->device, DEVICE_WANT_MAX, "%s", device);
-    job->decoding = DECODING_APART;
-    job->probe.format = FORMAT_AVIF;
-    job->probe.shape = image_shape(WIDTH, HEIGHT, 3, 8);
-    job->body_length = job->image_length = UPLOAD;
-    job->pixels_offset = AT;
-    return slot;
-}
-
-static int submit(void) {
-    struct failure failure = { 0 };
-    const int slot = new_job("auto");
-    if (dispatcher_submit(dispatcher, slot, &failure)) fail_msg("%s", failure.message);
-    return slot;
-}
-
-/* The worker that was sent the job since the last call. */
-static int sent_to(int slot) {
-    int found = NOBODY;
-    for (int i = 0; i < WORKERS; i++) {
-        struct message message;
-        while (channel_take(lanes[i], &message, 1, 0) == 1)
-            if (message.kind == CHANNEL_RUN && message.slot == slot) found = i;
-    }
-    return found;
-}
-
-/* The cell's answer: DECODE_MS for it, after QUEUE_MS. */
-static void decoded(int slot, double queue_ms, double decode_ms) {
-    struct job *job = slot_shared_job(slots, slot);
-    job->notes = NOTE_PROFILE_DROPPED;
-    job->profile_length = PROFILE;
-    job->timing.stage_ms[STAGE_QUEUE] = queue_ms;
-    job->timing.stage_ms[STAGE_DECODE] = decode_ms;
-    __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
-}
-
-static void planned(int slot) {
-    struct job *job = slot_shared_job(slots, slot);
-    right_answer(slots, slot);
-    job->notes = NOTE_DEPTH_CUT;
-    job->timing.stage_ms[STAGE_DECODE] = 0.5;
-}
-
-static bool complete(int slot) {
-    return dispatcher_completed(dispatcher, slot, slot_job(slots, slot)->run_number);
-}
-
-static void die(int number) {
-    workers.all[number].pid = 0;
-    workers.all[number].running = 0;
-    workers.all[number].alone = false;
-    dispatcher_recover(dispatcher, &workers.all[number]);
-}
-
-/* The process of worker NUMBER ends in the job, which it had begun; another process follows. */
-static void die_in_job(int number, int slot) {
-    slot_shared_job(slots, slot)->started = 1;
-    die(number);
-    workers.all[number].pid = 1 << 30;
-    dispatcher_assign(dispatcher);
-}
+#include "tests/server/dispatch/runs_scene.h"
 
 static void test_pixels_then_the_plan(void **state) {
     (void)state;
     const int slot = submit();
     assert_int_equal(sent_to(slot), CELL);
-    assert_int_equal(slot_shared_job(slots, slot)->decoding, DECODING_APART);
+    assert_int_equal(slot_shared_job(slots, slot)->run, RUN_DECODE);
     assert_int_equal(slot_shared_job(slots, slot)->body_length, UPLOAD);
     decoded(slot, 7, 40);
     const int64_t finished = slot_shared_job(slots, slot)->finished_ns;
     assert_false(complete(slot));
     assert_int_equal(sent_to(slot), CPU);
     const struct job *shared = slot_shared_job(slots, slot), *job = slot_job(slots, slot);
-    assert_int_equal(shared->decoding, DECODING_DONE);
+    assert_int_equal(shared->run, RUN_PLAN);
     assert_int_equal(shared->body_length, AT + PIXELS + PROFILE);
     assert_int_equal(shared->profile_length, PROFILE);
     assert_int_equal(job->body_length, UPLOAD);
@@ -201,7 +71,7 @@ static void test_a_death_in_each_run(void **state) {
     assert_int_equal(sent_to(slot), CPU);
     die_in_job(CPU, slot);
     assert_int_equal(sent_to(slot), CPU);
-    assert_int_equal(slot_shared_job(slots, slot)->decoding, DECODING_DONE);
+    assert_int_equal(slot_shared_job(slots, slot)->run, RUN_PLAN);
     planned(slot);
     assert_true(complete(slot));
     assert_int_equal(slot_job(slots, slot)->failure.status, STATUS_OK);
@@ -271,7 +141,7 @@ static void test_lies_of_the_cell(void **state) {
     slot_shared_job(slots, slot)->profile_length = UPLOAD + 1;
     assert_false(complete(slot));
     assert_true(workers.all[CELL].distrusted);
-    assert_int_equal(slot_job(slots, slot)->decoding, DECODING_APART);
+    assert_int_equal(slot_job(slots, slot)->run, RUN_DECODE);
     assert_int_equal(sent_to(slot), CELL); /* what it was sent before */
 }
 
@@ -318,15 +188,85 @@ static void test_a_cell_lives_while_it_is_needed(void **state) {
     assert_true(cell->wanted);
 }
 
-#define RUNS_TEST(test) cmocka_unit_test_setup_teardown(test, begin, end)
+static void test_two_cells(void **state) {
+    (void)state;
+    const int one = submit();
+    const int first = sent_to(one);
+    assert_true(first == CELL || first == OTHER);
+    const int other = submit();
+    assert_int_equal(sent_to(other), CELL + OTHER - first);
+    die_in_job(first, one); /* which is no concern of the other's */
+    assert_int_equal(slot_job(slots, other)->deaths, 0);
+    decoded(other, 0, 1);
+    assert_false(complete(other));
+    planned(other);
+    assert_true(complete(other));
+}
+
+/* A decoder needs more than half of the memory: the second waits, though a cell is idle. */
+static void test_decoders_share_their_memory(void **state) {
+    (void)state;
+    config.cpu_memory_bytes = 2 * DECODER - 1;
+    const int one = submit();
+    const int first = sent_to(one);
+    const int other = submit();
+    assert_true(first == CELL || first == OTHER);
+    assert_int_equal(sent_to(other), NOBODY);
+    decoded(one, 0, 1);
+    assert_false(complete(one)); /* its decoder has ended, its pixels are still there */
+    const int second = sent_to(other);
+    assert_true(second == CELL || second == OTHER);
+    config.cpu_memory_bytes = 1; /* not even for one: that runs alone */
+    decoded(other, 0, 1);
+    assert_false(complete(other));
+    planned(one);
+    assert_true(complete(one));
+    planned(other);
+    assert_true(complete(other));
+    const int last = submit();
+    assert_true(sent_to(last) != NOBODY);
+}
+
+/* There are as many cells as jobs wait for one. */
+static void test_cells_come_as_jobs_do(void **state) {
+    (void)state;
+    struct worker_handle *cell = &workers.all[CELL], *other = &workers.all[OTHER];
+    cell->pid = other->pid = 0;
+    cell->wanted = other->wanted = false;
+    submit();
+    assert_true(cell->wanted && !other->wanted);
+    dispatcher_expire(dispatcher);
+    assert_false(other->wanted);
+    submit();
+    dispatcher_expire(dispatcher);
+    assert_true(other->wanted);
+    other->wanted = false;
+    cell->pid = 1 << 30;
+    dispatcher_assign(dispatcher);
+    assert_int_equal(cell->running, 1);
+    dispatcher_expire(dispatcher); /* one job is running, one waits */
+    assert_true(other->wanted);
+    other->wanted = false;
+    cell->pid = other->pid = 1 << 30;
+    dispatcher_assign(dispatcher);
+    assert_int_equal(cell->running + other->running, 2);
+}
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        RUNS_TEST(test_pixels_then_the_plan),      RUNS_TEST(test_one_at_a_time),
-        RUNS_TEST(test_a_broken_file_has_one_run), RUNS_TEST(test_a_death_in_each_run),
-        RUNS_TEST(test_two_deaths_in_one_run),     RUNS_TEST(test_a_death_behind_the_answer),
-        RUNS_TEST(test_pixels_do_not_pile_up),     RUNS_TEST(test_lies_of_the_cell),
-        RUNS_TEST(test_what_is_not_served),        RUNS_TEST(test_a_cell_lives_while_it_is_needed),
+        RUNS_TEST(test_pixels_then_the_plan),
+        RUNS_TEST(test_one_at_a_time),
+        RUNS_TEST(test_a_broken_file_has_one_run),
+        RUNS_TEST(test_a_death_in_each_run),
+        RUNS_TEST(test_two_deaths_in_one_run),
+        RUNS_TEST(test_a_death_behind_the_answer),
+        RUNS_TEST(test_pixels_do_not_pile_up),
+        RUNS_TEST(test_lies_of_the_cell),
+        RUNS_TEST(test_what_is_not_served),
+        RUNS_TEST(test_a_cell_lives_while_it_is_needed),
+        RUNS_TWO(test_two_cells),
+        RUNS_TWO(test_decoders_share_their_memory),
+        RUNS_TWO(test_cells_come_as_jobs_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -400,6 +400,37 @@ static void a_worker_that_moves_again_is_healthy(void **state) {
     end_stopped();
 }
 
+/* All decoding cells are shown as one worker. */
+static void cells_are_shown_together(void **state) {
+    (void)state;
+    struct worker_facts all = { .trouble = "starting", .decodes = true, .restarts = 2 };
+    const struct worker_facts busy = {
+        .name = "cpu",
+        .alive = true,
+        .healthy = true,
+        .running = 1,
+        .capacity = 1,
+        .restarts = 3,
+        .statistics = { .wait_ms = 700 },
+    };
+    struct worker_facts idle = busy;
+    worker_facts_join(&all, &busy);
+    assert_true(all.alive && all.healthy && all.decodes);
+    assert_string_equal(all.name, "cpu");
+    assert_string_equal(all.trouble, "");
+    assert_int_equal(all.restarts, 5);
+    assert_float_equal(all.statistics.wait_ms, 700, 1e-3F);
+    idle.running = 0;
+    idle.statistics.wait_ms = 0;
+    worker_facts_join(&all, &idle);
+    assert_int_equal(all.running, 1);
+    assert_int_equal(all.capacity, 2);
+    assert_float_equal(all.statistics.wait_ms, 0, 1e-3F); /* the next job's */
+    worker_facts_join(&all, &(struct worker_facts){ .trouble = "died", .restarts = 1 });
+    assert_true(all.alive && all.healthy && !all.trouble[0]);
+    assert_int_equal(all.restarts, 9);
+}
+
 int main(int argc, char **argv) {
     (void)argv;
     if (argc > 1) return 0; /* as a worker started by this test */
@@ -422,6 +453,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_worker_that_dies_early_waits_longer),
         cmocka_unit_test(a_failed_start_is_tried_again_in_a_second),
         cmocka_unit_test(a_worker_that_moves_again_is_healthy),
+        cmocka_unit_test(cells_are_shown_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

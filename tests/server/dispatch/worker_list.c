@@ -69,7 +69,9 @@ static void further_gpus_are_left_out(void **state) {
     assert_string_equal(list.all[WORKER_DEVICES_MAX - 2].device, "cuda:15");
     assert_true(list.all[WORKER_DEVICES_MAX - 1].cpu);
     worker_list_add_operators(&list);
-    assert_int_equal(list.count, WORKERS_MAX - 1);
+    assert_int_equal(list.count, WORKERS_MAX - WORKER_CELLS_MAX);
+    worker_list_add_cells(&list, 1000); /* as many as there is room for */
+    assert_int_equal(list.count, WORKERS_MAX);
     for (int i = 0; i < WORKER_DEVICES_MAX; i++) {
         assert_false(list.all[i].operators);
         assert_true(list.all[i].wanted);

@@ -119,9 +119,12 @@ enum { PIXELS = 40 * 30 * 3, PIXELS_AT = RESULT, PROFILE = 200 };
 
 static struct scene begin_pixels(void) {
     struct scene scene = begin();
-    scene.job->decoding = DECODING_APART;
+    scene.job->decodes_apart = true;
+    scene.job->run = RUN_DECODE;
     scene.job->pixels_offset = PIXELS_AT;
+    scene.job->pixels_end = PIXELS_AT + PIXELS;
     *scene.answer = *scene.job;
+    scene.answer->profile_offset = PIXELS_AT + PIXELS;
     scene.answer->profile_length = PROFILE;
     scene.answer->notes = NOTE_FIRST_FRAME;
     scene.answer->outputs[0].offset = 5; /* no output is looked at */
@@ -154,7 +157,64 @@ static void wrong_pixels(void **state) {
     assert_int_equal(take(&scene), STATUS_INTERNAL);
     end(&scene);
     scene = begin_pixels();
-    scene.job->pixels_offset = SPAN - PIXELS; /* no room for the profile */
+    scene.answer->profile_offset = SPAN - PROFILE + 1;
+    assert_int_equal(take(&scene), STATUS_INTERNAL);
+    end(&scene);
+}
+
+/* ---- files of a cell that encodes */
+
+/* The PNG is there already; the cell makes a second result's file of its pixels. */
+static struct scene begin_file(void) {
+    struct scene scene = begin();
+    struct job_output *output = &scene.job->outputs[1];
+    give(scene.job, slot_bytes(scene.front, scene.to));
+    scene.job->run = RUN_ENCODE;
+    scene.job->further = 1;
+    output->encode.format = output->type = FORMAT_AVIF;
+    output->apart = true;
+    output->image = image_shape(20, 10, 1, 8);
+    output->offset = 3 * SLOT_PAGE;
+    output->length = 200;
+    scene.job->body_length = 4 * SLOT_PAGE; /* all that is there */
+    *scene.answer = *scene.job;
+    scene.answer->outputs[0].offset = 5; /* is not looked at */
+    scene.answer->notes = NOTE_FIRST_FRAME;
+    scene.answer->outputs[1].offset = 4 * SLOT_PAGE;
+    scene.answer->outputs[1].length = 50;
+    memset(slot_bytes(scene.own, scene.from), 9, 5 * SLOT_PAGE);
+    return scene;
+}
+
+static void a_right_file(void **state) {
+    (void)state;
+    struct scene scene = begin_file();
+    assert_int_equal(take(&scene), STATUS_OK);
+    const uint8_t *bytes = slot_bytes(scene.front, scene.to);
+    for (int i = 0; i < 50; i++) assert_int_equal(bytes[4 * SLOT_PAGE + i], 9);
+    assert_int_equal(bytes[4 * SLOT_PAGE + 50], 0);
+    assert_int_equal(bytes[4 * SLOT_PAGE - 1], 0);
+    for (int i = 0; i < RESULT_LENGTH; i++) assert_int_equal(bytes[RESULT + i], 7);
+    assert_int_equal(scene.job->outputs[0].offset, RESULT);
+    assert_int_equal(scene.job->outputs[1].offset, 4 * SLOT_PAGE);
+    assert_int_equal(scene.job->outputs[1].length, 50);
+    assert_int_equal(scene.job->notes, NOTE_PROFILE_DROPPED); /* the plan's */
+    assert_memory_equal(bytes + VALUES, values, strlen(values));
+    end(&scene);
+}
+
+static void wrong_files(void **state) {
+    (void)state;
+    struct scene scene = begin_file();
+    scene.answer->outputs[1].offset = 3 * SLOT_PAGE; /* over what is there */
+    assert_int_equal(take(&scene), STATUS_INTERNAL);
+    end(&scene);
+    scene = begin_file();
+    scene.answer->outputs[1].length = 0;
+    assert_int_equal(take(&scene), STATUS_INTERNAL);
+    end(&scene);
+    scene = begin_file();
+    scene.answer->outputs[1].length = SPAN - 4 * SLOT_PAGE + 1;
     assert_int_equal(take(&scene), STATUS_INTERNAL);
     end(&scene);
 }
@@ -220,6 +280,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_one),           cmocka_unit_test(one_of_numbers_alone),
         cmocka_unit_test(right_pixels),          cmocka_unit_test(wrong_pixels),
+        cmocka_unit_test(a_right_file),          cmocka_unit_test(wrong_files),
         cmocka_unit_test(invalid_fields_refuse),
     };
     return cmocka_run_group_tests_name("answer_sandbox", tests, NULL, NULL);

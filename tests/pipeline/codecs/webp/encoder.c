@@ -249,6 +249,28 @@ static void a_deadline_ends_it_in_the_midst(void **state) {
     free(image.pixels);
 }
 
+/* Its rate says that it may take 27 s. No pixel is read. */
+static void what_may_be_late_is_not_begun(void **state) {
+    (void)state;
+    struct image image = new_noise(8, 8, 3, 8, 3);
+    const struct encode_options options = webp(false, 80);
+    struct progress progress = { .deadline_ns = clock_ns() + INT64_C(3600000000000) };
+    struct failure failure = { .message = "" };
+    uint8_t bytes[4096];
+    size_t length;
+    uint32_t notes = 0;
+    assert_int_equal(codec_encode(&image, NULL, &options, &progress, bytes, sizeof bytes, &length,
+                                  &notes, &failure),
+                     STATUS_OK);
+    image.width = image.height = 16383;
+    progress.deadline_ns = clock_ns() + INT64_C(1000000000);
+    assert_int_equal(codec_encode(&image, NULL, &options, &progress, bytes, sizeof bytes, &length,
+                                  &notes, &failure),
+                     STATUS_DEADLINE);
+    assert_non_null(strstr(failure.message, "not begun"));
+    free(image.pixels);
+}
+
 static void sides_that_no_webp_has(void **state) {
     (void)state;
     struct image image = new_image(16384, 1, 1, 8);
@@ -278,6 +300,7 @@ int main(void) {
         cmocka_unit_test(a_quality_is_searched_for),
         cmocka_unit_test(sides_that_no_webp_has),
         cmocka_unit_test(a_deadline_ends_it_in_the_midst),
+        cmocka_unit_test(what_may_be_late_is_not_begun),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
