@@ -49,6 +49,12 @@ def test_every_kind_of_picture(daemon, channels):
     assert np.array_equal(got[..., 3:] == 255, seen) and np.array_equal(got[..., :3] * seen, colour * seen)
 
 
+def test_alpha_is_cut_in_the_middle(daemon):
+    array = np.zeros((1, 256, 4), np.uint8)
+    array[..., 3] = np.arange(256)
+    assert np.array_equal(rgba(written(daemon, png(array), notes=1))[0, :, 3] == 255, np.arange(256) >= 128)
+
+
 PHOTOGRAPHS = {"rocket": lambda: of_skimage("rocket"), "portrait": lambda: of_skimage("astronaut")[..., :3],
                "fur": lambda: of_skimage("chelsea"), "coffee": lambda: of_skimage("coffee"), "smooth": lambda: smooth(300, 200)}
 
