@@ -41,6 +41,7 @@ struct config {
     /* limits of one request */
     long body_bytes_max;
     long pixels_max;
+    long frames_max;
     long side_max;
     long encode_still_ms;
     long scans_max;

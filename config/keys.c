@@ -130,6 +130,8 @@ static const struct key keys[] = {
     { FIELD(pixels_max, KEY_INTEGER), .def = 67108864, .min = 1, .max = PIXELS_LIMIT,
       .unit = "pixels",
       .why = "the largest image in or out, width x height; a pixel takes 8 bytes at most" },
+    { FIELD(frames_max, KEY_INTEGER), .def = 1000, .min = 1, .max = 65535, .unit = "frames",
+      .why = "the most frames that animation=keep keeps; together they have pixels_max pixels" },
     { FIELD(side_max, KEY_INTEGER), .def = IMAGE_SIDE_MAX, .min = 1, .max = IMAGE_SIDE_MAX,
       .unit = "pixels",
       .why = "the largest width and height; of a JPEG 65500 at most" },

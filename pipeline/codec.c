@@ -34,6 +34,8 @@ const char *note_text(int index) {
         "gAMA, cHRM, sRGB, cICP, mDCV or cLLI were dropped: the output type cannot carry them",
         "samples of the TIFF that are neither colours nor transparency were left out",
         "the colours have other primaries than sRGB's (by nclx, without a profile), which are lost",
+        "the picture has more colours than the output type holds: 256 were chosen",
+        "alpha below 128 became transparent and other alpha opaque: the output type has no more",
     };
     return index >= 0 && index < NOTE_COUNT ? texts[index] : "";
 }

@@ -54,8 +54,10 @@ enum note {
     NOTE_COLOUR_DROPPED = 1 << 11,    /* chunks of a PNG, which the output type cannot carry */
     NOTE_SAMPLES_LEFT_OUT = 1 << 12,  /* of a TIFF: neither colours nor transparency */
     NOTE_PRIMARIES_IGNORED = 1 << 13, /* of an AVIF or HEIC without a profile */
+    NOTE_COLOURS_CUT = 1 << 14,       /* to 256 */
+    NOTE_ALPHA_CUT = 1 << 15,         /* pixels are opaque or transparent, and nothing between */
 };
-enum { NOTE_COUNT = 14, WARNING_MAX = 96 };
+enum { NOTE_COUNT = 16, WARNING_MAX = 96 };
 
 /* Bytes of a PNG's chunks that describe its colours: six of them, with their frames. */
 enum { COLOUR_CHUNKS_MAX = 6 * 12 + 73 };

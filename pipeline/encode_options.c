@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A table has the name of each setting, the values that it may have, and a function
+ * that reads one of these from text; behind the table are the rules between settings. */
 #include "pipeline/encode_options.h"
 
 #include "pipeline/param.h"
@@ -87,6 +89,11 @@ static bool set_min_quality(struct encode_options *options, const char *value) {
     return read_small(value, 1, 100, &options->min_quality);
 }
 
+static bool set_animation(struct encode_options *options, const char *value) {
+    options->animated = strcmp(value, "keep") == 0;
+    return options->animated || strcmp(value, "first") == 0;
+}
+
 /* ---- all of them */
 
 static const struct setting {
@@ -103,6 +110,7 @@ static const struct setting {
       set_background },
     { "max_bytes", "a whole number of bytes from 1", set_max_bytes },
     { "min_quality", "a whole number 1..100", set_min_quality },
+    { "animation", "first or keep", set_animation },
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 

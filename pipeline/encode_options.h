@@ -37,6 +37,7 @@ struct encode_options {
     bool has_background;   /* given by the user, so operators with a background get it too */
     int min_quality;       /* with max_bytes; 0: not given */
     int64_t max_bytes;     /* of the file, at a lower quality if need be; 0: no limit */
+    bool animated;         /* all frames of an animation are kept, if the type has animations */
 };
 extern const struct encode_options encode_options_default; /* JPEG, 85, 1, 4, white */
 

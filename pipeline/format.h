@@ -37,6 +37,8 @@ struct probe;
 struct encode_options;
 struct decoding; /* pipeline/codecs/codecs.h */
 struct encoding;
+struct frame_sink;
+struct animation_file; /* pipeline/animation_file.h */
 
 /* Bits for the abilities of a format. The first two follow from `decode` and `encode`. */
 enum format_ability {
@@ -92,6 +94,15 @@ struct format_record {
 
     enum status (*decode)(const struct decoding *decoding);
 
+    /* ---- animations; NULL: the format has none, or the first frame alone is read */
+
+    /* Counts the frames of a file whose header `probe` has read, up to MOST + 1. */
+    enum status (*probe_frames)(const uint8_t *bytes, size_t length, uint32_t most,
+                                struct probe *probe, struct failure *failure);
+
+    /* Composes each frame in turn in `into`, which is the canvas, and hands it to SINK. */
+    enum status (*decode_frames)(const struct decoding *decoding, const struct frame_sink *sink);
+
     /* NULL: can be read. Else what is missing on this machine, as a sentence, as `missing`. */
     const char *(*unreadable)(void);
 
@@ -118,6 +129,13 @@ struct format_record {
     const char *(*missing)(void);
 
     enum status (*encode)(const struct encoding *encoding);
+
+    /* An animation of frames that are files of this format, each of the whole canvas; NULL: there
+     * are none. The functions return false if FILE has no room. */
+    bool (*begin_animation)(struct animation_file *file);
+    bool (*add_frame)(struct animation_file *file, const uint8_t *frame, size_t length,
+                      uint32_t ms);
+    bool (*end_animation)(struct animation_file *file);
 
     /* Bytes that always suffice for a file of that shape. */
     size_t (*bound)(const struct image *image, size_t profile_length);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The first bytes decide which format's record reads the header; the sides that it
+ * finds are compared with the limits. Some other formats are known by name: their refusal says with
+ * which program to convert them. */
 /* The first bytes choose a format, whose record has the function that reads the header. Limits and
  * orientation are applied here, once for all formats. */
 #include "pipeline/codecs/codecs.h"
@@ -104,6 +107,28 @@ enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_
     if (status == STATUS_OK) status = check_limits(probe, limits, failure);
     if (status == STATUS_OK) orient_shape(probe);
     return status;
+}
+
+enum status probe_frames(const uint8_t *bytes, size_t length, uint32_t most,
+                         const struct probe_limits *limits, struct probe *probe,
+                         struct failure *failure) {
+    const enum status status =
+        format_record(probe->format)->probe_frames(bytes, length, most, probe, failure);
+    const uint64_t pixels = (uint64_t)probe->width * probe->height * probe->frames;
+    if (status) return status;
+    probe->orientation = 1;
+    orient_shape(probe);
+    if (probe->frames > most)
+        return fail(failure, STATUS_TOO_LARGE,
+                    "the animation has more than the %u frames that are allowed (frames_max); send "
+                    "fewer, or leave out animation=keep",
+                    most);
+    if (pixels <= limits->pixels_max) return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "the animation has %u frames of %u x %u, together %llu pixels, and at most %llu "
+                "are allowed (pixels_max); send a smaller one, or leave out animation=keep",
+                probe->frames, probe->width, probe->height, (unsigned long long)pixels,
+                (unsigned long long)limits->pixels_max);
 }
 
 enum status probe_check_data(const struct probe *probe, bool accept_damage,

@@ -44,7 +44,9 @@ struct probe {
     bool palette;
     bool lossless;             /* WebP */
     bool plain;                /* PNM: samples are text */
-    bool animated;             /* more frames than the first, which alone is decoded */
+    bool animated;             /* there are more frames than the first */
+    uint32_t frames;           /* to be decoded, all of an animation; 0: the first frame alone */
+    uint32_t plays;            /* with `frames`: of the animation; 0: without end */
     bool profile;              /* an ICC profile is carried */
     char space[8];             /* "gray", "rgb", "ycbcr", "cmyk", "ycck" */
     uint64_t data_bytes;       /* of the pixels, in this file; JPEG: all from the first scan on */
@@ -65,6 +67,13 @@ enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_
  * ACCEPT_DAMAGE, for a sixteenth of them. */
 enum status probe_check_data(const struct probe *probe, bool accept_damage,
                              struct failure *failure);
+
+/* Counts the frames of PROBE's file, an animation: `frames`, `plays`, and the channels and the
+ * orientation that all frames have. STATUS_TOO_LARGE: there are more than MOST, or they have more
+ * pixels together than LIMITS allow. */
+enum status probe_frames(const uint8_t *bytes, size_t length, uint32_t most,
+                         const struct probe_limits *limits, struct probe *probe,
+                         struct failure *failure);
 
 /* The format of a file that begins with BYTES, or FORMAT_NONE. The first 12 suffice, but for an
  * AVIF or HEIC that names another brand first. */

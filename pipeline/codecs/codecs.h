@@ -24,6 +24,13 @@ struct decoding {
     struct failure *failure; /* may be NULL */
 };
 
+/* Takes the frames of an animation, one after the other, each to be shown for MS. Any status other
+ * than STATUS_OK ends the decoding, and becomes its own. */
+struct frame_sink {
+    enum status (*take)(void *context, uint32_t ms);
+    void *context;
+};
+
 struct encoding {
     const struct image *image;
     const struct metadata *metadata; /* may be NULL */

@@ -364,7 +364,7 @@ const struct format_record format_pnm = {
     .media_types = { "image/x-portable-anymap", "image/x-portable-pixmap",
                      "image/x-portable-graymap" },
     .endings = { "pnm", "ppm", "pgm" },
-    .places = { [FORMATS_DESCRIBED] = 6, [FORMATS_OFFERED] = 5, [FORMATS_PREFERRED] = 4 },
+    .places = { [FORMATS_DESCRIBED] = 6, [FORMATS_OFFERED] = 6, [FORMATS_PREFERRED] = 4 },
     .recognizes = is_pnm,
     .probe = pnm_probe,
     .decode = pnm_decode,

@@ -107,12 +107,10 @@ static void read_of_frame(struct reader *reader, const struct chunk *chunk,
 
 /* ---- an animation */
 
-/* Reads the first frame alone; CHUNK is the whole frame. */
-static bool read_anmf(struct reader *reader, const struct chunk *chunk) {
+/* CHUNK is the whole frame. */
+static bool read_anmf(struct reader *reader, const struct chunk *chunk, struct webp_frame *frame) {
     const uint8_t *data = chunk->data;
-    struct webp_frame *frame = &reader->header->frame;
-    if (reader->header->frames++) return true;
-    if (chunk->there < WEBP_ANMF_HEAD) return blame(reader, "its first frame is cut off");
+    if (chunk->there < WEBP_ANMF_HEAD) return blame(reader, "a frame is cut off");
     const uint32_t width = read_le24(data + 6) + 1, height = read_le24(data + 9) + 1;
     struct reader inner = *reader;
     struct chunk part;
@@ -120,13 +118,37 @@ static bool read_anmf(struct reader *reader, const struct chunk *chunk) {
     inner.end = (size_t)(data + chunk->there - reader->bytes);
     frame->left = 2 * read_le24(data);
     frame->top = 2 * read_le24(data + 3);
+    frame->ms = read_le24(data + 12);
+    frame->over = !(data[15] & WEBP_FRAME_REPLACES);
+    frame->disposed = data[15] & WEBP_FRAME_DISPOSED;
     while (next_chunk(&inner, &part)) read_of_frame(&inner, &part, frame);
     reader->fault = inner.fault;
     reader->chunks = inner.chunks;
-    if (!frame->end) return blame(reader, "its first frame has no picture");
+    if (!frame->end) return blame(reader, "a frame has no picture");
     if (width != frame->width || height != frame->height)
-        blame(reader, "its first frame and the picture in that differ in size");
+        blame(reader, "a frame and the picture in that differ in size");
     return !reader->fault;
+}
+
+static bool is_beyond(const struct webp_frame *frame, const struct webp_header *header) {
+    return (uint64_t)frame->left + frame->width > header->width ||
+           (uint64_t)frame->top + frame->height > header->height;
+}
+
+bool webp_next_frame(const uint8_t *bytes, size_t length, const struct webp_header *header,
+                     size_t *at, struct webp_frame *frame, const char **fault) {
+    struct webp_header found = *header;
+    const uint64_t stated = (uint64_t)read_le32(bytes + 4) + WEBP_CHUNK_HEAD;
+    struct reader reader = { .bytes = bytes, .at = *at ? *at : WEBP_FILE_HEAD, .header = &found };
+    struct chunk chunk;
+    reader.end = stated < length ? (size_t)stated : length;
+    *frame = (struct webp_frame){ .end = 0 };
+    while (!frame->end && next_chunk(&reader, &chunk))
+        if (is(&chunk, "ANMF") && read_anmf(&reader, &chunk, frame) && is_beyond(frame, header))
+            blame(&reader, "a frame reaches beyond the canvas");
+    *at = reader.at;
+    *fault = reader.fault;
+    return frame->end && !reader.fault;
 }
 
 /* ---- a file */
@@ -156,7 +178,10 @@ static void read_chunk(struct reader *reader, const struct chunk *chunk) {
         header->profile_length = chunk->there;
     }
     if (is(chunk, "EXIF") && reader->flags & WEBP_HAS_EXIF) read_exif(reader, chunk);
-    if (animated && is(chunk, "ANMF")) read_anmf(reader, chunk);
+    if (animated && is(chunk, "ANIM") && chunk->there >= WEBP_ANIM_BYTES)
+        header->plays = read_le16(chunk->data + 4);
+    if (animated && is(chunk, "ANMF") && !header->frames++)
+        read_anmf(reader, chunk, &header->frame);
     if (!animated) read_of_frame(reader, chunk, &header->frame);
 }
 
@@ -185,9 +210,7 @@ static void settle_canvas(struct reader *reader) {
     }
     const bool covered = frame->width == header->width && frame->height == header->height;
     if (!animated && !covered) blame(reader, "its VP8X and its picture differ in size");
-    if ((uint64_t)frame->left + frame->width > header->width ||
-        (uint64_t)frame->top + frame->height > header->height)
-        blame(reader, "its first frame reaches beyond the canvas");
+    if (is_beyond(frame, header)) blame(reader, "its first frame reaches beyond the canvas");
     header->alpha = frame->alpha || reader->flags & WEBP_HAS_ALPHA || !covered;
 }
 
@@ -245,6 +268,25 @@ static enum status webp_probe(const uint8_t *bytes, size_t length, struct probe 
     return STATUS_OK;
 }
 
+/* A later frame that is broken ends the count; the decoder refuses it. */
+static enum status webp_probe_frames(const uint8_t *bytes, size_t length, uint32_t most,
+                                     struct probe *probe, struct failure *failure) {
+    struct webp_header header;
+    struct webp_frame frame;
+    const char *fault;
+    size_t at = 0;
+    const enum status status = webp_header_read(bytes, length, &header, failure);
+    if (status) return status;
+    bool opaque = !header.alpha;
+    for (probe->frames = 0; probe->frames <= most; probe->frames++) {
+        if (!webp_next_frame(bytes, length, &header, &at, &frame, &fault)) break;
+        opaque &= !frame.alpha && !frame.disposed;
+    }
+    probe->plays = header.plays;
+    probe->shape.channels = opaque ? 3 : 4;
+    return STATUS_OK;
+}
+
 /* ---- the record */
 
 /* Bytes a pixel, measured on noise of 4 MP with libwebp 1.2.4 and rounded up. */
@@ -299,12 +341,17 @@ const struct format_record format_webp = {
     .probe = webp_probe,
     .cut_advice = ", or one written with more effort",
     .decode = webp_decode,
+    .probe_frames = webp_probe_frames,
+    .decode_frames = webp_decode_frames,
     .decode_memory = webp_decode_memory,
     .decode_costs = { { .cpu = { 0.1f, 10, 3 } } },
     .side_max = 16383, /* 14 bits */
     .depth = 8,
     .slow = true,
     .encode = webp_encode,
+    .begin_animation = webp_begin_animation,
+    .add_frame = webp_add_frame,
+    .end_animation = webp_end_animation,
     .bound = webp_bound,
     .encode_memory = webp_encode_memory,
     .still_ms = webp_still_ms,

@@ -31,6 +31,7 @@
     "{'$ref':'#/components/parameters/progressive'},{'$ref':'#/components/parameters/max_bytes'}," \
     "{'$ref':'#/components/parameters/min_quality'},{'$ref':'#/components/parameters/lossless'},"  \
     "{'$ref':'#/components/parameters/effort'},{'$ref':'#/components/parameters/types'},"          \
+    "{'$ref':'#/components/parameters/animation'},"                                                \
     "{'$ref':'#/components/parameters/damaged'},{'$ref':'#/components/parameters/id'}"
 
 #define OPENAPI_TYPE        "{'$ref':'#/components/parameters/type'}"
@@ -106,6 +107,9 @@ static const char openapi_parameters[] =
     "'min_quality':{'name':'min_quality','in':'query','description':'How far max_bytes may lower "
     "quality; no more than quality','schema':{'type':'integer','minimum':1,'maximum':100,"
     "'default':10},'example':10},"
+    "'animation':{'name':'animation','in':'query','description':'Of an animation: its first frame, "
+    "or all as an animation, if the type has animations','schema':{'enum':['first','keep'],"
+    "'default':'first'},'example':'keep'},"
     "'background':{'name':'background','in':'query','description':'Colour under transparent "
     "pixels where the type has no transparency, RRGGBB, and of operators that have a background: "
     "RRGGBBAA too','schema':{'type':'string','pattern':'" OPENAPI_COLOUR "','default':'ffffff'},"
@@ -207,9 +211,11 @@ static const char openapi_schemas[] =
     "'depth':" OPENAPI_COUNT ",'orientation':{'type':'integer','minimum':1,'maximum':8,"
     "'description':'Of EXIF; 1 if there is none. Width and height are those after it'},"
     "'progressive':" OPENAPI_FLAG ","
-    "'animated':" OPENAPI_FLAG ",'pixels':" OPENAPI_COUNT ",'size':" OPENAPI_COUNT "},"
+    "'animated':" OPENAPI_FLAG ",'pixels':" OPENAPI_COUNT ",'size':" OPENAPI_COUNT ","
+    "'frames':" OPENAPI_COUNT ",'loops':{'type':'integer','minimum':0,'description':'How often an "
+    "animation plays; 0: without end'}},"
     "'required':['width','height','type','mime_type','space','hasAlpha','hasProfile','channels',"
-    "'depth','orientation','progressive','animated','pixels','size']}";
+    "'depth','orientation','progressive','animated','pixels','size','frames','loops']}";
 
 /* Apart, since compilers need not take a text of over 4095 bytes. */
 static const char openapi_status_schemas[] =

@@ -5,44 +5,31 @@
  * in their headers, the shapes after each step, a lane with room for exactly these, pixels, the
  * encoded result. For several widths, the files are read and the lane is opened once, and the later
  * stages repeat. The first failure ends the run; state_release frees everything. The codecs are
- * chosen as in the daemon; a file that the device's codec refuses is coded by the CPU's. A line on
- * a terminal shows the progress. */
+ * chosen as in the daemon; a file that the device's codec refuses is coded by the CPU's. */
+#include "pipeline/animation.h"
 #include "pipeline/aux_image.h"
 #include "pipeline/run.h"
 #include "server/api/timing_report.h"
 #include "server/api/values_json.h"
 #include "server/cli/command.h"
 #include "server/cli/options.h"
+#include "server/cli/progress_line.h"
 #include "server/files.h"
 #include "server/jobs/codec_choice.h"
 
 #include <jansson.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
+
+enum { FRAMES_MAX = 65535, GROUP_BYTES = 64 << 20 };
 
 /* An additional image for a step. */
 struct aux_file {
     uint8_t *bytes; /* heap */
     size_t length;
     struct probe probe;
-};
-
-/* A line on stderr, if that is a terminal, for a job that takes longer than PATIENCE_MS: the stage
- * or the operator, its progress if the operator reports any, and the seconds so far. A thread
- * redraws it. Without one there is no line. */
-struct progress_line {
-    int64_t start_ns;
-    pthread_t thread;
-    pthread_mutex_t lock; /* stage, ending, and drawing */
-    pthread_cond_t end;
-    const char *stage; /* static text; NULL: the plan's current step */
-    bool ending;
-    bool running;
 };
 
 /* Everything that one run holds; zeroed, then filled from top to bottom. */
@@ -70,82 +57,6 @@ struct state {
     struct timing timing;
 };
 
-/* ---- the progress line */
-
-enum { PERIOD_NS = 100000000, PATIENCE_MS = 500 };
-
-/* Draws nothing at first: most jobs are done by then. */
-static void draw(const struct state *state) {
-    const int64_t since_ns = clock_ns() - state->line.start_ns;
-    if (since_ns < PATIENCE_MS * INT64_C(1000000)) return;
-    fputs("\r", stderr);
-    if (state->line.stage) {
-        fputs(state->line.stage, stderr);
-    } else {
-        const struct plan *plan = &state->options.plan;
-        const uint32_t step = __atomic_load_n(&state->progress.step, __ATOMIC_RELAXED);
-        const uint32_t total = __atomic_load_n(&state->progress.total, __ATOMIC_RELAXED);
-        const uint32_t done = __atomic_load_n(&state->progress.done, __ATOMIC_RELAXED);
-        const struct op *op = plan->steps[step].op;
-        if (plan->count > 1) fprintf(stderr, "step %u of %d, ", step + 1, plan->count);
-        fputs(op->name, stderr);
-        if (total)
-            fprintf(stderr, ": %u of %u %s, %3.0f %%", done, total, op->unit ? op->unit : "steps",
-                    100.0 * done / total);
-    }
-    fprintf(stderr, ", %.1f s\033[K", (double)since_ns / 1e9);
-}
-
-static void *draw_until_end(void *argument) {
-    struct state *state = argument;
-    struct progress_line *line = &state->line;
-    pthread_mutex_lock(&line->lock);
-    while (!line->ending) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += PERIOD_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&line->end, &line->lock, &until);
-        if (!line->ending) draw(state);
-    }
-    pthread_mutex_unlock(&line->lock);
-    return NULL;
-}
-
-static void progress_line_start(struct state *state) {
-    struct progress_line *line = &state->line;
-    *line = (struct progress_line){ .start_ns = clock_ns(), .stage = "starting" };
-    if (!isatty(STDERR_FILENO)) return;
-    pthread_mutex_init(&line->lock, NULL);
-    pthread_cond_init(&line->end, NULL);
-    line->running = pthread_create(&line->thread, NULL, draw_until_end, state) == 0;
-}
-
-/* STAGE: NULL for the plan's steps. Draws it at once, so that a short stage of a long job is shown.
- */
-static void progress_line_stage(struct state *state, const char *stage) {
-    if (!state->line.running) return;
-    pthread_mutex_lock(&state->line.lock);
-    state->line.stage = stage;
-    draw(state);
-    pthread_mutex_unlock(&state->line.lock);
-}
-
-/* Ends the thread and erases the line. */
-static void progress_line_release(struct progress_line *line) {
-    if (!line->running) return;
-    pthread_mutex_lock(&line->lock);
-    line->ending = true;
-    pthread_cond_signal(&line->end);
-    pthread_mutex_unlock(&line->lock);
-    pthread_join(line->thread, NULL);
-    pthread_cond_destroy(&line->end);
-    pthread_mutex_destroy(&line->lock);
-    line->running = false;
-    fputs("\r\033[K", stderr);
-}
-
 /* ---- files */
 
 static enum status read_aux(struct state *state, const struct aux_option *option,
@@ -161,6 +72,19 @@ static enum status read_aux(struct state *state, const struct aux_option *option
     return fail_named(option->name, status, failure);
 }
 
+/* Counts the frames of an animation that are all wanted. */
+static enum status count_frames(struct state *state, struct failure *failure) {
+    const struct options *options = &state->options;
+    const struct format_record *input = format_record(state->probe.format);
+    const struct format_record *output =
+        options->encode.format ? format_record(options->encode.format) : input;
+    if (!options->encode.animated || !state->probe.animated || !input->decode_frames ||
+        !output->begin_animation)
+        return STATUS_OK;
+    return probe_frames(state->bytes, state->length, FRAMES_MAX, &state->limits.probe,
+                        &state->probe, failure);
+}
+
 /* Reads the image and the additional images of its steps. */
 static enum status read_input(struct state *state, struct failure *failure) {
     struct options *options = &state->options;
@@ -171,6 +95,7 @@ static enum status read_input(struct state *state, struct failure *failure) {
             probe_image(state->bytes, state->length, &state->limits.probe, &state->probe, failure);
     if (status == STATUS_OK)
         status = probe_check_data(&state->probe, state->limits.accept_damage, failure);
+    if (status == STATUS_OK) status = count_frames(state, failure);
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++)
         status = read_aux(state, &options->aux[i], failure);
     state->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
@@ -209,7 +134,7 @@ static enum status open_lane(struct state *state, struct failure *failure) {
 
 static enum status decode(struct state *state, struct failure *failure) {
     const int64_t start = clock_ns();
-    progress_line_stage(state, "decoding");
+    progress_line_stage(&state->line, "decoding");
     enum status status = STATUS_OK;
     if (!state->item.jpeg)
         status = codec_decode(state->bytes, state->length, &state->probe, &state->limits,
@@ -234,7 +159,7 @@ static enum status decode(struct state *state, struct failure *failure) {
 static enum status compute(struct state *state, struct failure *failure) {
     const struct plan *plan = &state->options.plan;
     const bool reported = plan->count == 1 || state->driver == &device_cpu;
-    if (plan->count) progress_line_stage(state, reported ? NULL : "computing");
+    if (plan->count) progress_line_stage(&state->line, reported ? NULL : "computing");
     return run_batch(state->lane, plan, &state->item, 1, failure);
 }
 
@@ -252,7 +177,7 @@ static enum status allocate_result(struct state *state, struct failure *failure)
 
 static enum status encode(struct state *state, struct failure *failure) {
     const int64_t start = clock_ns();
-    progress_line_stage(state, "encoding");
+    progress_line_stage(&state->line, "encoding");
     const enum status status = codec_encode_fitting(
         &state->item.out, &state->metadata, &state->options.encode, &state->progress, state->result,
         state->result_room, &state->result_length, &state->fitting, &state->notes, failure);
@@ -306,6 +231,44 @@ static enum status process(struct state *state, struct failure *failure) {
     const bool failed = status == STATUS_INTERNAL || status == STATUS_NO_MEMORY;
     if (state->item.refused || (failed && state->driver->codec))
         status = recode(state, NULL, failure);
+    timing_close(&state->timing,
+                 state->timing.stage_ms[STAGE_RECEIVE] + ns_to_ms(clock_ns() - start));
+    return status;
+}
+
+/* All frames of an animation, in the place of `process`. */
+static enum status animate(struct state *state, struct failure *failure) {
+    const struct options *options = &state->options;
+    const struct image *result = &state->shapes[state->options.plan.count];
+    const int64_t start = clock_ns();
+    if (options->widths.count || options->aux[0].name || !options->output ||
+        plan_value_count(&options->plan, state->shapes) ||
+        !format_record(options->encode.format)->begin_animation)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "--animation keep is for one GIF or WebP, without values and further images");
+    state->result_room = state->limits.profile_max +
+                         (size_t)state->probe.frames *
+                             codec_encode_bound(result, NULL, state->options.encode.format);
+    state->result = malloc(state->result_room);
+    if (!state->result) return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
+    struct animation animation = { .file = state->bytes,
+                                   .length = state->length,
+                                   .probe = &state->probe,
+                                   .limits = &state->limits,
+                                   .plan = &state->options.plan,
+                                   .encode = &state->options.encode,
+                                   .pool = state->pool,
+                                   .group_bytes = GROUP_BYTES,
+                                   .bytes = state->result,
+                                   .capacity = state->result_room,
+                                   .progress = &state->progress,
+                                   .timing = &state->timing };
+    progress_line_stage(&state->line, "working on the frames");
+    const enum status status = animation_run(state->lane, &animation, failure);
+    state->result_length = animation.result_length;
+    state->item.out = animation.result;
+    state->notes = animation.notes;
+    memcpy(state->metadata.warning, animation.warning, sizeof animation.warning);
     timing_close(&state->timing,
                  state->timing.stage_ms[STAGE_RECEIVE] + ns_to_ms(clock_ns() - start));
     return status;
@@ -425,7 +388,7 @@ static enum status write_result(struct state *state, struct failure *failure) {
     char path[PATH_MAX];
     const uint32_t width = state->shapes[state->options.plan.count].width;
     if (!state->options.output) return STATUS_OK;
-    progress_line_stage(state, "writing");
+    progress_line_stage(&state->line, "writing");
     if (!state->options.widths.count)
         return files_write(state->options.output, state->result, state->result_length, failure);
     if (!options_path(state->options.output, width, path, sizeof path))
@@ -435,9 +398,10 @@ static enum status write_result(struct state *state, struct failure *failure) {
 
 static enum status make_result(struct state *state, struct failure *failure) {
     enum status status = lay_out(state, failure);
-    if (status == STATUS_OK) progress_line_stage(state, "starting");
+    if (status == STATUS_OK) progress_line_stage(&state->line, "starting");
     if (status == STATUS_OK && !state->lane) status = open_lane(state, failure);
-    if (status == STATUS_OK) status = process(state, failure);
+    if (status == STATUS_OK)
+        status = state->probe.frames ? animate(state, failure) : process(state, failure);
     return status ? status : write_result(state, failure);
 }
 
@@ -453,7 +417,7 @@ static enum status make_width(struct state *state, int index, struct failure *fa
     free(state->result);
     state->result = NULL;
     state->options.plan = plan;
-    progress_line_start(state);
+    progress_line_start(&state->line, &state->options.plan, &state->progress);
     return status;
 }
 
@@ -461,13 +425,13 @@ static enum status make_width(struct state *state, int index, struct failure *fa
 
 static enum status work_through(struct state *state, struct failure *failure) {
     const int widths = state->options.widths.count;
-    progress_line_start(state);
+    progress_line_start(&state->line, &state->options.plan, &state->progress);
     enum status status =
         device_choose(state->options.device, &state->driver, &state->index, failure);
     state->limits = codec_limits_default;
     state->limits.probe.pixels_max = (uint64_t)state->options.pixels_max;
     state->limits.accept_damage = state->options.accept_damage;
-    if (status == STATUS_OK) progress_line_stage(state, "reading");
+    if (status == STATUS_OK) progress_line_stage(&state->line, "reading");
     if (status == STATUS_OK) status = read_input(state, failure);
     for (int i = 0; i < widths && status == STATUS_OK; i++) status = make_width(state, i, failure);
     if (!widths && status == STATUS_OK) status = make_result(state, failure);

@@ -143,11 +143,12 @@ struct job {
     struct job_output outputs[OUTPUTS_MAX];
 };
 
-/* True if one launch can run both: the same plan over the same kind of samples. */
+/* True if one launch can run both: the same plan over the same kind of samples. An animation is a
+ * batch of its own. */
 static inline bool job_is_alike(const struct job *a, const struct job *b) {
     const struct image *one = &a->probe.shape, *other = &b->probe.shape;
     return one->channels == other->channels && one->depth == other->depth &&
-           plan_data_is_same(&a->plan, &b->plan);
+           !a->probe.frames && !b->probe.frames && plan_data_is_same(&a->plan, &b->plan);
 }
 
 /* Bytes of pixels that one run leaves for another: rows without padding, in the machine's order. */

@@ -139,7 +139,9 @@ static void add_cost(const struct work *work, struct job *job) {
     struct probe probe = job->probe;
     if (job->decodes_apart) probe.format = FORMAT_PNM; /* pixels are as good as a raw file */
     cost_work_add_file(&job->work, &probe,
-                       job->decodes_apart ? job_pixels_bytes(&probe.shape) : job->image_length);
+                       job->decodes_apart  ? job_pixels_bytes(&probe.shape)
+                       : job->probe.frames ? job->image_length / job->probe.frames
+                                           : job->image_length);
     for (int i = 0; i < OP_AUX_MAX; i++)
         if (job->aux[i].length) {
             probe = job->aux[i].probe;
@@ -155,6 +157,8 @@ static void add_cost(const struct work *work, struct job *job) {
         if (output->apart) encode.format = FORMAT_PNM;
         cost_work_add_result(&job->work, &output->image, &encode);
     }
+    for (uint32_t t = 0; t < job->work.count && job->probe.frames; t++)
+        job->work.terms[t].amount *= (float)job->probe.frames;
 }
 
 /* ---- the other images of the form */
@@ -216,6 +220,60 @@ enum status request_check_aux(struct request *request, const struct work *work,
     return status;
 }
 
+/* ---- animations */
+
+/* A client may not choose by Accept what an address or a preset leaves out; type=auto lets it. */
+static const struct negotiation *accepted_types(const struct request *request) {
+    static const struct negotiation every;
+    const struct settings *settings = &request->settings;
+    const bool named = settings_give(settings, "type") || settings_give(settings, "types");
+    const bool bound = request->grant.is_signed || request->grant.preset;
+    return bound && !named ? &every : &request->accept;
+}
+
+/* Whether the result's type, as far as it is known before the plan, has animations. */
+static bool may_be_animated(const struct request *request) {
+    const enum format input = request_job(request)->probe.format;
+    enum format type = request->settings.encode.format;
+    if (!type) type = negotiation_type(accepted_types(request), input, &request->service->prefer);
+    return format_record(type ? type : input)->begin_animation != NULL;
+}
+
+/* Counts the frames of an animation whose frames are all wanted. */
+static enum status count_frames(struct request *request, const struct probe_limits *limits,
+                                struct failure *failure) {
+    const struct service *service = request->service;
+    struct job *job = request_job(request);
+    if (!request->settings.encode.animated || !job->probe.animated || request->settings.outputs ||
+        !format_record(job->probe.format)->decode_frames || !may_be_animated(request) ||
+        negotiation_answer(&request->accept, false) == ANSWER_JSON)
+        return STATUS_OK;
+    return probe_frames(slot_bytes(service->slots, request->slot) + job->image_offset,
+                        job->image_length, (uint32_t)service->config->frames_max, limits,
+                        &job->probe, failure);
+}
+
+/* An animation has one result, an animation, and nothing else. */
+static enum status check_frames(const struct request *request, uint64_t pixels_max,
+                                struct failure *failure) {
+    const struct job *job = request_job(request);
+    const uint64_t pixels = image_pixels(&job->outputs[0].image) * job->probe.frames;
+    bool several = false;
+    for (int o = 0; o < job_output_count(job) && request->settings.outputs; o++)
+        several |= job->outputs[o].encode.animated;
+    if (several || (job->probe.frames && (job->value_count || request->upload.aux_count)))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "animation=keep is for one result, without values and further images; leave "
+                    "it out, or %s",
+                    several ? "ask for one result"
+                            : "the steps that return values or take a further image");
+    if (pixels <= pixels_max) return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "the %u frames of the result have %llu pixels together, more than the %llu of "
+                "pixels_max; ask for a smaller one",
+                job->probe.frames, (unsigned long long)pixels, (unsigned long long)pixels_max);
+}
+
 /* ---- the image and the plan */
 
 /* The plan's parts, and the part of each result. */
@@ -244,21 +302,14 @@ static enum status check_image(struct request *request, struct work *work,
                                                    : STATUS_OK; /* completed at the head */
     if (!status) status = request_probe(request, &job->probe, failure);
     if (!status) status = probe_check_data(&job->probe, request->settings.accept_damage, failure);
+    if (!status) status = count_frames(request, &limits, failure);
     if (!status) status = make_plans(request, limits.pixels_max, work, failure);
     if (!status) status = compute_shapes(work, &job->probe.shape, limits.pixels_max, failure);
     if (!status) status = size_results(work, job, limits.pixels_max, failure);
     if (!status) status = request_check_aux(request, work, failure);
     if (!status) status = count_values(work, &job->value_count, failure);
+    if (!status) status = check_frames(request, limits.pixels_max, failure);
     return status ? status : plan_tree_pack(&work->plans, &job->plan, failure);
-}
-
-/* A client may not choose by Accept what an address or a preset leaves out; type=auto lets it. */
-static const struct negotiation *accepted_types(const struct request *request) {
-    static const struct negotiation every;
-    const struct settings *settings = &request->settings;
-    const bool named = settings_give(settings, "type") || settings_give(settings, "types");
-    const bool bound = request->grant.is_signed || request->grant.preset;
-    return bound && !named ? &every : &request->accept;
 }
 
 static void negotiate(struct request *request, const struct work *work) {
@@ -322,7 +373,7 @@ static uint64_t count_pixels(const struct job *job) {
         if (job->aux[i].length) pixels += image_pixels(&job->aux[i].probe.shape);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
         pixels += image_pixels(&job->outputs[o].image);
-    return pixels;
+    return job->probe.frames ? pixels * job->probe.frames : pixels;
 }
 
 /* An encoder that cannot be stopped is bounded by the picture that takes it longest. */
@@ -364,6 +415,11 @@ static enum status check_memory(const struct request *request, const struct job_
 static enum status check_result(const struct request *request, const struct job_output *output,
                                 struct failure *failure) {
     const char *missing = codec_missing(output->type);
+    if (request_job(request)->probe.frames && !format_record(output->type)->begin_animation)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "a %s holds no animation, and the result fits no other type: leave out "
+                    "animation=keep, or the steps that make 16 bits",
+                    format_record(output->type)->title);
     if (missing) return fail(failure, STATUS_BAD_PARAM, "%s", missing);
     enum status status = check_still(request, output, failure);
     if (!status && output->apart) status = check_memory(request, output, failure);

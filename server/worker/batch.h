@@ -80,6 +80,10 @@ bool batch_decode(struct batch *batch);
  * answered but listed in `refused`. */
 void batch_answer(struct batch *batch);
 
+/* Runs the batch's one job, an animation, from decoding to its answer. On failure the job is not
+ * answered, and may run again. */
+enum status batch_animate(struct batch *batch, struct lane *lane, struct failure *failure);
+
 /* Answers each job with its own failure, or with FAILURE. */
 void batch_refuse(struct batch *batch, const struct failure *failure);
 

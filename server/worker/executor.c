@@ -167,10 +167,14 @@ static bool run_on_cpu(struct batch *batch, struct failure *failure) {
 
 static void run_together(struct batch *batch, struct lane *lane, struct failure *failure) {
     const int64_t start_ns = clock_ns();
-    enum status status =
-        run_reserve_tree(lane, &batch->tree, batch->executor->limits.probe.pixels_max, failure);
-    if (!status && batch_decode(batch)) status = run_batch_tree(lane, &batch->tree, failure);
-    if (status == STATUS_DEVICE) return;
+    const bool animated = batch->items[0].job->probe.frames > 0;
+    enum status status = animated
+                             ? batch_animate(batch, lane, failure)
+                             : run_reserve_tree(lane, &batch->tree,
+                                                batch->executor->limits.probe.pixels_max, failure);
+    if (!animated && !status && batch_decode(batch))
+        status = run_batch_tree(lane, &batch->tree, failure);
+    if (status == STATUS_DEVICE || (animated && !status)) return;
     if (!status) {
         batch_answer(batch);
         run_again(batch, lane, batch->refused, batch->refused_count, NULL, CODEC_REFUSED, failure);

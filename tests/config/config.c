@@ -379,7 +379,7 @@ static void forms(void **state) {
         { "devices", "all,cpu" },
         { "cors_origins", "null" },
         { "cors_origins", "https://a.example/" },
-        { "prefer", "gif" },
+        { "prefer", "bmp" },
         { "prefer", "webp," },
         { "prefer", ",webp" },
         { "prefer", "webp,webp" },

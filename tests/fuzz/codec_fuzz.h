@@ -106,6 +106,7 @@ static inline void fuzz_codec(const uint8_t *bytes, size_t length, enum format f
     fuzz_encode(&image, &metadata, FORMAT_PNG);
     fuzz_encode(&image, &metadata, FORMAT_JPEG);
     fuzz_encode(&image, &metadata, FORMAT_PNM);
+    fuzz_encode(&image, &metadata, FORMAT_GIF);
     metadata_release(&metadata);
     free(image.pixels);
 }

@@ -127,7 +127,7 @@ def test_no_body(daemon):
     ("/histeq?bins", ["bins", "2..65536"]),
     ("/histeq?scale=maxmin", ["scale", "minmax", "maxabs"]),
     ("/histeq?channel=red", ["channel", "value", "luma", "each"]),
-    ("/histeq?type=gif", ["type", "png", "jpeg", "pnm"]),
+    ("/histeq?type=bmp", ["type", "png", "jpeg", "pnm"]),
     ("/histeq?quality=0", ["quality", "1..100"]),
     ("/histeq?quality=101", ["quality", "1..100"]),
     ("/histeq?compression=4", ["compression", "0..3"]),

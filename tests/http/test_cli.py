@@ -2,7 +2,7 @@
 """The program from outside: every subcommand but serve and worker, its exit status and its messages.
 
 covers: server/main.c server/cli/command_config.c server/cli/command_devices.c server/cli/command_health.c server/cli/command_ops.c
-covers: server/cli/command_run.c server/cli/command_version.c server/files.c server/api/ops_json.c
+covers: server/cli/command_run.c server/cli/progress_line.c server/cli/command_version.c server/files.c server/api/ops_json.c
 covers: server/cli/options.c server/version.c server/width_list.c
 """
 import json
@@ -308,7 +308,7 @@ def test_run_converts(files):
 @pytest.mark.parametrize("output, flags, kind", [
     ("o.png", [], "PNG"), ("o.jpeg", [], "JPEG"), ("o.JPG", [], "JPEG"), ("o.pgm", [], "PPM"), ("o", [], "PNG"),
     ("o.d/x", [], "PNG"), ("o.png", ["--type", "jpeg"], "JPEG"), ("o.png", ["--type=pnm"], "PPM"), ("o.", [], "PNG"),
-    (".o", [], "PNG"), ("o.gif", ["--type", "jpeg"], "JPEG")])
+    (".o", [], "PNG"), ("o.bmp", ["--type", "jpeg"], "JPEG")])
 def test_run_output_type(files, output, flags, kind):
     (files / "o.d").mkdir()
     assert burin("run", *flags, "in.png", output, cwd=files).returncode == 0
@@ -420,7 +420,7 @@ def test_run_timing(files):
     (["--compression", "4", "in.png", "o.png"], "0..3"),
     (["--background", "fff", "in.png", "o.png"], "RRGGBB"),
     (["--damaged", "yes", "in.png", "o.png"], "refuse or accept"),
-    (["--type", "gif", "in.png", "o.png"], "png, jpeg, webp, avif, pnm or auto"),
+    (["--type", "bmp", "in.png", "o.png"], "png, jpeg, webp, avif, gif, pnm or auto"),
     (["--threads", "0", "in.png", "o.png"], "1..1024"),
     (["--pixels-max", "x", "in.png", "o.png"], "--pixels-max must be"),
     (["--device", "gpu", "in.png", "o.png"], "auto, cpu, cuda or cuda:N"),
@@ -432,8 +432,8 @@ def test_run_timing(files):
     (["nowhere.jpg", "in.jpg", "o.png"], "one INPUT and one OUTPUT, not 3 files"),
     (["", "in.jpg", "o.png"], "one INPUT and one OUTPUT"),
     (["histq:bins=2.5", "in.png", "o.png"], 'did you mean "histeq"?'),
-    (["in.png", "o.gif"], 'burin does not write ".gif": OUTPUT must end in .png, .jpg'),
-    (["in.jpg", "o.d/o.tiff"], "--type png, jpeg, webp, avif or pnm"),
+    (["in.png", "o.bmp"], 'burin does not write ".bmp": OUTPUT must end in .png, .jpg'),
+    (["in.jpg", "o.d/o.tiff"], "--type png, jpeg, webp, avif, gif or pnm"),
     (["histeq", "--widths", "20", "in.png", "o-%w.png"], "an operator whose width may be a list"),
     (["--widths", "20", "in.png", "o-%w.png"], "an operator whose width may be a list"),
     *((["resize", "--widths", text, "in.png", "o-%w.png"], "--widths must be 1 to 16 different whole numbers")

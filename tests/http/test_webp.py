@@ -95,7 +95,7 @@ def test_prefer(start):
 
 
 def test_prefer_takes_types_alone():
-    run = subprocess.run([BURIN, "serve", "--prefer", "webp,gif"], capture_output=True, text=True, timeout=60)
+    run = subprocess.run([BURIN, "serve", "--prefer", "webp,bmp"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 2 and "prefer must be nothing, or types of images" in run.stderr
 
 

@@ -21,7 +21,7 @@ pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
 
 ASKS_TO_SAVE = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
-ENDINGS = {"png": "png", "jpeg": "jpg", "webp": "webp", "avif": "avif", "pnm": "pnm"}
+ENDINGS = {"png": "png", "jpeg": "jpg", "webp": "webp", "avif": "avif", "gif": "gif", "pnm": "pnm"}
 
 
 def choose(page, **choices):
@@ -62,7 +62,7 @@ def written(source, out, *words):
 
 # Each list on one page, which keeps a choice for all types that have the option.
 OPTIONS = [
-    [("png", {}, []), ("jpeg", {}, []), ("pnm", {}, []), ("avif", {"effort": 0}, ["--effort", "0"]),
+    [("png", {}, []), ("jpeg", {}, []), ("pnm", {}, []), ("gif", {}, []), ("avif", {"effort": 0}, ["--effort", "0"]),
      ("webp", {"quality": 60, "effort": 1}, ["--quality", "60", "--effort", "1"]), ("png", {"compression": 3}, ["--compression", "3"]),
      ("jpeg", {"quality": 40}, ["--quality", "40"])],
     [("jpeg", {"progressive": True}, ["--progressive", "true"]), ("webp", {"lossless": True}, ["--lossless", "true"])],
@@ -101,7 +101,7 @@ def test_each_type_has_its_options(page, daemon, photo, tmp_path):
     page.opened()
     page.click("#save")
     described = daemon.get("/openapi.json").json["components"]["parameters"]
-    titles = {"png": "PNG", "jpeg": "JPEG", "webp": "WebP", "avif": "AVIF", "pnm": "PNM"}
+    titles = {"png": "PNG", "jpeg": "JPEG", "webp": "WebP", "avif": "AVIF", "gif": "GIF", "pnm": "PNM"}
     for kind, title in titles.items():
         choose(page, type=kind)
         shown = set(page.run("return [...document.querySelectorAll('#saving-fields [data-option]:not([hidden])')].map((e) => e.dataset.option)"))

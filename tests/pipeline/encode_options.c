@@ -76,7 +76,7 @@ static void as_the_input(void **state) {
 static void bad_values(void **state) {
     (void)state;
     static const char *const cases[][2] = {
-        { "type", "gif" },          { "type", "" },
+        { "type", "bmp" },          { "type", "" },
         { "quality", "0" },         { "quality", "101" },
         { "quality", "85x" },       { "quality", "" },
         { "quality", "8.5" },       { "compression", "-1" },

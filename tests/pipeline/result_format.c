@@ -22,7 +22,7 @@ static void test_deeper_results_have_a_type(void **state) {
         { FORMAT_PNG, 8, 16, FORMAT_PNG },  { FORMAT_PNM, 8, 16, FORMAT_PNM },
         { FORMAT_PNM, 16, 16, FORMAT_PNM }, { FORMAT_PNG, 16, 8, FORMAT_PNG },
         { FORMAT_WEBP, 8, 16, FORMAT_PNG }, { FORMAT_WEBP, 8, 8, FORMAT_WEBP },
-        { FORMAT_GIF, 8, 8, FORMAT_PNG },   { FORMAT_GIF, 8, 16, FORMAT_PNG },
+        { FORMAT_GIF, 8, 8, FORMAT_GIF },   { FORMAT_GIF, 8, 16, FORMAT_PNG },
         { FORMAT_BMP, 8, 8, FORMAT_PNG },   { FORMAT_TIFF, 8, 8, FORMAT_PNG },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

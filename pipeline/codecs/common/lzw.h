@@ -3,7 +3,7 @@
  * table and the next ends the data. Where bits come from, and in which order, is the reader's
  * matter.
  *
- * Used by:  gif.c, tiff/stream.c.
+ * Used by:  codecs/gif.c, gif/decoder.c, gif/encoder.c, tiff/stream.c.
  * Threads:  one at a time.
  */
 #ifndef BURIN_LZW_H

@@ -2,7 +2,7 @@
 /* chunks.h - the container of a WebP: a RIFF of chunks, each a name, a length and bytes, padded to
  * an even number.
  *
- * Used by:  codecs/webp.c, webp/encoder.c.
+ * Used by:  codecs/webp.c, webp/encoder.c, webp/animation.c.
  * Threads:  any.
  * Source:   developers.google.com/speed/webp/docs/riff_container, and RFC 9649.
  */
@@ -17,6 +17,7 @@ enum {
     WEBP_CHUNK_HEAD = 8,  /* name and length */
     WEBP_FILE_HEAD = 12,  /* "RIFF", the length of what follows, "WEBP" */
     WEBP_VP8X_BYTES = 18, /* that chunk, whole: flags, three bytes of nothing, the canvas less 1 */
+    WEBP_ANIM_BYTES = 6,  /* the background, and how often it plays */
     WEBP_ANMF_HEAD = 16,  /* place, size, duration and flags of a frame, before its own chunks */
 };
 
@@ -27,6 +28,9 @@ enum {
     WEBP_HAS_ALPHA = 0x10,
     WEBP_HAS_PROFILE = 0x20,
 };
+
+/* Flags of an ANMF. */
+enum { WEBP_FRAME_DISPOSED = 0x01, WEBP_FRAME_REPLACES = 0x02 };
 
 static inline void write_le24(uint8_t *bytes, uint32_t value) {
     for (int i = 0; i < 3; i++) bytes[i] = (uint8_t)(value >> (8 * i));

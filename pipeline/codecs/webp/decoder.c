@@ -179,3 +179,25 @@ enum status webp_decode(const struct decoding *decoding) {
     oriented_rows_release(&reader.rows);
     return status;
 }
+
+enum status webp_decode_frame(const struct decoding *decoding, const struct webp_frame *frame,
+                              const struct image *into) {
+    struct probe probe = *decoding->probe;
+    struct decoding still = *decoding;
+    struct reader reader = { .decoding = &still, .memory.left = decoding->limits->memory_max };
+    still.probe = &probe;
+    still.into = into;
+    reader.header = (struct webp_header){ .width = frame->width, .height = frame->height };
+    reader.header.frame = *frame;
+    reader.header.frame.left = reader.header.frame.top = 0;
+    probe.width = frame->width;
+    probe.height = frame->height;
+    probe.orientation = 1;
+    if (!WebPInitDecoderConfig(&reader.config))
+        return fail(decoding->failure, STATUS_INTERNAL,
+                    "the installed libwebp does not match the one Burin was built with");
+    enum status status = take_webp_memory(&reader);
+    if (!status) status = decode_frame(&reader);
+    oriented_rows_release(&reader.rows);
+    return status;
+}

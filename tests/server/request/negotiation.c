@@ -43,7 +43,7 @@ static const struct {
     { "multipart/*", ANSWER_MULTIPART, "---" },
     /* types that are unknown or always refused: as if there were no header */
     { "text/html", ANSWER_IMAGE, "---" },
-    { "image/gif", ANSWER_IMAGE, "---" },
+    { "image/bmp", ANSWER_IMAGE, "---" },
     { "application/json;q=0", ANSWER_IMAGE, "---" },
     { "multipart/mixed;q=0", ANSWER_IMAGE, "---" },
     { "*/*;q=0", ANSWER_IMAGE, "---" },

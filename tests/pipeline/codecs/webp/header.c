@@ -182,7 +182,7 @@ static void frames_that_contradict(void **state) {
     assert_refused(bytes, "no picture");
     bytes = begin_extended(VP8X_ANIMATED, 40, 10);
     append_chunk(&bytes, "ANMF", "short", 5);
-    assert_refused(end_riff(bytes), "first frame is cut off");
+    assert_refused(end_riff(bytes), "a frame is cut off");
 }
 
 /* Setting the byte at AT of the picture's own head to VALUE makes the file refused. */

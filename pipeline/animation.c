@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. The decoder composes frame by frame in one canvas and hands each over; take()
+ * copies the canvas into the lane's memory. A full group is run and its results are encoded as
+ * still files, each into memory of its own, which the format then joins to the animation. */
+#include "pipeline/animation.h"
+
+#include "pipeline/animation_file.h"
+#include "pipeline/codecs/codecs.h"
+
+#include <stdlib.h>
+
+/* A frame of the group. */
+struct frame {
+    uint32_t ms;
+    uint8_t *bytes; /* its still file */
+    size_t length;
+    uint32_t notes;
+    struct failure failure;
+};
+
+struct group {
+    struct lane *lane;
+    struct animation *animation;
+    struct image canvas;
+    struct animation_file file;
+    int room, count; /* frames */
+    uint32_t taken;  /* frames of the groups before */
+    struct metadata metadata;
+    struct run_item items[RUN_BATCH_MAX];
+    struct frame frames[RUN_BATCH_MAX];
+    struct failure *failure;
+    int64_t away_ns; /* time in the sink, which is not the decoder's */
+};
+
+static int smaller(uint64_t a, uint64_t b) {
+    return (int)(a < b ? a : b);
+}
+
+/* ---- a group */
+
+/* Lays out memory for as many frames as may still come. */
+static enum status reserve(struct group *group, uint32_t left) {
+    const struct animation *animation = group->animation;
+    const struct image *in = &animation->probe->shape;
+    const size_t out = image_bytes(&animation->result);
+    const uint64_t most = animation->group_bytes / (image_bytes(in) > out ? image_bytes(in) : out);
+    group->room = animation->pool ? smaller(most ? most : 1, RUN_BATCH_MAX) : 1;
+    group->room = smaller(left, (uint64_t)group->room);
+    group->count = 0;
+    for (int i = 0; i < group->room; i++)
+        group->items[i] = (struct run_item){
+            .in = *in,
+            .want = RUN_PIXELS,
+            .codec_bytes = codec_memory_encode(&animation->result, animation->encode),
+            .progress = animation->progress,
+        };
+    return run_reserve(group->lane, animation->plan, group->items, group->room,
+                       animation->limits->probe.pixels_max, group->failure);
+}
+
+/* The spans of all groups are the same operators and kernels: their times are added. */
+static void add_times(struct timing *all, const struct timing *one) {
+    for (int s = 0; s < STAGE_COUNT; s++) all->stage_ms[s] += one->stage_ms[s];
+    for (int k = 0; k < one->span_count; k++)
+        if (k < all->span_count && !strcmp(all->spans[k].name, one->spans[k].name))
+            all->spans[k].ms += one->spans[k].ms;
+        else
+            timing_span(all, one->spans[k].name, one->spans[k].level, one->spans[k].ms);
+}
+
+static void encode_frame(void *argument, int index) {
+    struct group *group = argument;
+    const struct animation *animation = group->animation;
+    struct frame *frame = &group->frames[index];
+    const struct image *image = &group->items[index].out;
+    const size_t bound = codec_encode_bound(image, NULL, animation->encode->format);
+    const size_t room = bound < animation->capacity ? bound : animation->capacity;
+    frame->notes = 0;
+    frame->failure = (struct failure){ .status = STATUS_OK };
+    frame->bytes = malloc(room);
+    if (!frame->bytes) {
+        fail(&frame->failure, STATUS_NO_MEMORY, "no memory for a frame of the result");
+        return;
+    }
+    codec_encode(image, NULL, animation->encode, animation->progress, frame->bytes, room,
+                 &frame->length, &frame->notes, &frame->failure);
+    uint8_t *shrunk = frame->failure.status ? NULL : realloc(frame->bytes, frame->length);
+    if (shrunk) frame->bytes = shrunk;
+}
+
+static enum status no_room(const struct group *group) {
+    return fail(group->failure, STATUS_TOO_LARGE,
+                "the animation takes more than the %zu bytes that a result may have; ask for a "
+                "smaller one",
+                group->animation->capacity);
+}
+
+/* Adds the encoded frames to the file, which begins with the first, and frees them. */
+static enum status join(struct group *group) {
+    struct animation *animation = group->animation;
+    const struct format_record *format = format_record(animation->encode->format);
+    enum status status = STATUS_OK;
+    if (!group->taken && !format->begin_animation(&group->file)) status = no_room(group);
+    for (int i = 0; i < group->count; i++) {
+        struct frame *frame = &group->frames[i];
+        if (!status && frame->failure.status) {
+            *group->failure = frame->failure;
+            status = frame->failure.status;
+        }
+        if (!status && !format->add_frame(&group->file, frame->bytes, frame->length, frame->ms))
+            status = no_room(group);
+        group->file.shown_ms += frame->ms;
+        animation->notes |= frame->notes;
+        free(frame->bytes);
+    }
+    return status;
+}
+
+static enum status run_group(struct group *group) {
+    struct animation *animation = group->animation;
+    struct timing timing = { .span_count = 0 };
+    if (!group->count) return STATUS_OK;
+    group->items[0].timing = &timing;
+    for (int i = group->count; i < group->room; i++) /* the file has ended before its time */
+        memset(group->items[i].in.pixels, 0, image_bytes(&group->items[i].in));
+    enum status status =
+        run_batch(group->lane, animation->plan, group->items, group->room, group->failure);
+    for (int i = 0; i < group->count && !status; i++) {
+        status = group->items[i].failure.status;
+        if (status) *group->failure = group->items[i].failure;
+    }
+    add_times(animation->timing, &timing);
+    if (status) return status;
+    const int64_t start = clock_ns();
+    pool_run(animation->pool, encode_frame, group, group->count);
+    status = join(group);
+    animation->timing->stage_ms[STAGE_ENCODE] += ns_to_ms(clock_ns() - start);
+    return status;
+}
+
+/* ---- all frames */
+
+static enum status take(void *context, uint32_t ms) {
+    struct group *group = context;
+    const uint32_t frames = group->animation->probe->frames;
+    const struct image *canvas = &group->canvas, *in = &group->items[group->count].in;
+    const int64_t start = clock_ns();
+    enum status status = STATUS_OK;
+    for (uint32_t y = 0; y < canvas->height; y++)
+        memcpy(image_row(in, y), image_row(canvas, y), image_row_bytes(canvas));
+    group->frames[group->count++].ms = ms;
+    if (group->count == group->room) {
+        status = run_group(group);
+        group->taken += (uint32_t)group->count;
+        group->count = 0;
+        if (!status && group->taken < frames) status = reserve(group, frames - group->taken);
+    }
+    group->away_ns += clock_ns() - start;
+    return status;
+}
+
+static enum status decode(struct group *group) {
+    struct animation *animation = group->animation;
+    const struct probe *probe = animation->probe;
+    const struct frame_sink sink = { take, group };
+    const struct decoding decoding = { animation->file,   animation->length,   probe,
+                                       animation->limits, animation->progress, &group->canvas,
+                                       &group->metadata,  &animation->notes,   group->failure };
+    const int64_t start = clock_ns();
+    const enum status status = format_record(probe->format)->decode_frames(&decoding, &sink);
+    animation->timing->stage_ms[STAGE_DECODE] += ns_to_ms(clock_ns() - start - group->away_ns);
+    return status;
+}
+
+static enum status finish(struct group *group) {
+    struct animation *animation = group->animation;
+    const int64_t most = animation->encode->max_bytes;
+    const struct metadata *metadata = &group->metadata;
+    if (!format_record(animation->encode->format)->end_animation(&group->file))
+        return no_room(group);
+    animation->result_length = group->file.length;
+    if (metadata->profile_length && plan_assumes_srgb(animation->plan))
+        animation->notes |= NOTE_SRGB_ASSUMED;
+    if (!most || group->file.length <= (uint64_t)most) return STATUS_OK;
+    return fail(group->failure, STATUS_TOO_LARGE,
+                "the animation takes %zu bytes and max_bytes is %lld, for which the quality of an "
+                "animation is not lowered; raise max_bytes, or ask for a lower quality",
+                group->file.length, (long long)most);
+}
+
+static enum status run_all(struct group *group) {
+    struct animation *animation = group->animation;
+    const struct plan *plan = animation->plan;
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    enum status status = plan_shapes(plan, &animation->probe->shape,
+                                     animation->limits->probe.pixels_max, shapes, group->failure);
+    if (status) return status;
+    animation->result = shapes[plan->count];
+    group->file = (struct animation_file){ .canvas = &animation->result,
+                                           .metadata = &group->metadata,
+                                           .notes = &animation->notes,
+                                           .plays = animation->probe->plays,
+                                           .bytes = animation->bytes,
+                                           .capacity = animation->capacity };
+    status = codec_check_sides(&animation->result, animation->encode->format, group->failure);
+    if (!status) status = reserve(group, animation->probe->frames);
+    if (!status) status = decode(group);
+    if (!status && group->count) status = run_group(group);
+    return status ? status : finish(group);
+}
+
+enum status animation_run(struct lane *lane, struct animation *animation, struct failure *failure) {
+    struct group *group = calloc(1, sizeof *group);
+    enum status status = STATUS_NO_MEMORY;
+    animation->notes = 0;
+    if (group) {
+        group->lane = lane;
+        group->animation = animation;
+        group->failure = failure;
+        group->canvas = animation->probe->shape;
+        group->canvas.pixels = malloc(image_bytes(&group->canvas));
+    }
+    if (group && group->canvas.pixels)
+        status = run_all(group);
+    else
+        fail(failure, status, "no memory for the frames of the animation");
+    if (!group) return status;
+    memcpy(animation->warning, group->metadata.warning, sizeof animation->warning);
+    metadata_release(&group->metadata);
+    free(group->canvas.pixels);
+    free(group);
+    return status;
+}
