@@ -5,7 +5,7 @@
  * orientation. Encoding writes into memory of fixed capacity.
  *
  * Used by:  the worker, `burin run`, benchmarks.
- * Owns:     the caller releases metadata, which owns its profile; zeroed metadata may be released.
+ * Owns:     the caller releases metadata, which owns its blocks; zeroed metadata may be released.
  * Fails:    STATUS_CORRUPT, STATUS_TOO_LARGE, STATUS_NO_MEMORY, STATUS_CANCELLED, STATUS_DEADLINE,
  *           each with a sentence.
  * Threads:  any; nothing is shared between calls.
@@ -14,6 +14,7 @@
 #ifndef BURIN_CODEC_H
 #define BURIN_CODEC_H
 
+#include "pipeline/carried.h"
 #include "pipeline/encode_options.h"
 #include "pipeline/image.h"
 #include "pipeline/probe.h"
@@ -30,6 +31,7 @@ struct codec_limits {
     uint64_t scan_pixels_max; /* scans x pixels: bounds the time a JPEG can cost */
     size_t memory_max;        /* heap bytes of a decoder beside the pixels */
     size_t profile_max;       /* bytes of ICC profile carried along; a larger one is dropped */
+    size_t metadata_max;      /* the same of EXIF and of XMP; at most METADATA_MAX */
     bool accept_damage;       /* decode what is readable and note it, in place of STATUS_CORRUPT */
     bool exposed;             /* the process serves others too: formats that are `contained`
                                  (format.h) are STATUS_INTERNAL */
@@ -40,20 +42,21 @@ extern const struct codec_limits codec_limits_default;
 
 /* Bits for what a codec dropped or changed; the report shows their texts under `notes`. */
 enum note {
-    NOTE_FIRST_FRAME = 1 << 0,     /* of an animation */
-    NOTE_DEPTH_CUT = 1 << 1,       /* 16 bits rounded to 8: the output type holds no more */
-    NOTE_ALPHA_FLATTENED = 1 << 2, /* laid on the background */
-    NOTE_PROFILE_DROPPED = 1 << 3, /* too large, or the output type or colours cannot carry it */
-    NOTE_CMYK_CONVERTED = 1 << 4,  /* to RGB, without a colour profile */
-    NOTE_BYTES_SKIPPED = 1 << 5,   /* bytes of a JPEG that belong to nothing */
-    NOTE_DAMAGED = 1 << 6,         /* pixels are missing or wrong; accept_damage was set */
-    NOTE_SRGB_ASSUMED = 1 << 7,    /* a step weighed light although there is a profile */
-    NOTE_OTHER_WIDTHS = 1 << 8,    /* some of several results are not as wide as asked */
-    NOTE_HEADER_ODD = 1 << 9,      /* a JPEG's header is wrong where no pixel depends on it */
-    NOTE_PARTS_LEFT_OUT = 1 << 10, /* of a PNG, broken or too many, which no pixel needs */
-    NOTE_COLOUR_DROPPED = 1 << 11, /* chunks of a PNG, which the output type cannot carry */
+    NOTE_FIRST_FRAME = 1 << 0,       /* of an animation */
+    NOTE_DEPTH_CUT = 1 << 1,         /* 16 bits rounded to 8: the output type holds no more */
+    NOTE_ALPHA_FLATTENED = 1 << 2,   /* laid on the background */
+    NOTE_PROFILE_DROPPED = 1 << 3,   /* too large, or the output type or colours cannot carry it */
+    NOTE_CMYK_CONVERTED = 1 << 4,    /* to RGB, without a colour profile */
+    NOTE_BYTES_SKIPPED = 1 << 5,     /* bytes of a JPEG that belong to nothing */
+    NOTE_DAMAGED = 1 << 6,           /* pixels are missing or wrong; accept_damage was set */
+    NOTE_SRGB_ASSUMED = 1 << 7,      /* a step weighed light although there is a profile */
+    NOTE_OTHER_WIDTHS = 1 << 8,      /* some of several results are not as wide as asked */
+    NOTE_HEADER_ODD = 1 << 9,        /* a JPEG's header is wrong where no pixel depends on it */
+    NOTE_PARTS_LEFT_OUT = 1 << 10,   /* of a PNG, broken or too many, which no pixel needs */
+    NOTE_COLOUR_DROPPED = 1 << 11,   /* chunks of a PNG, which the output type cannot carry */
+    NOTE_METADATA_DROPPED = 1 << 12, /* too large, broken, or the output type cannot carry them */
 };
-enum { NOTE_COUNT = 12, WARNING_MAX = 96 };
+enum { NOTE_COUNT = 13, WARNING_MAX = 96 };
 
 /* Bytes of a PNG's chunks that describe its colours: six of them, with their frames. */
 enum { COLOUR_CHUNKS_MAX = 6 * 12 + 73 };
@@ -61,14 +64,29 @@ enum { COLOUR_CHUNKS_MAX = 6 * 12 + 73 };
 /* The sentence for note bit INDEX (0..NOTE_COUNT-1). */
 const char *note_text(int index);
 
+/* EXIF, by enum metadata_kept a TIFF block, and XMP's text: set by codec_keep_metadata. */
+struct metadata_texts {
+    uint8_t *exif[METADATA_CHOICES], *xmp; /* heap */
+    size_t exif_length[METADATA_CHOICES], xmp_length;
+};
+
 struct metadata {
     uint8_t *profile; /* ICC, heap */
     size_t profile_length;
     uint8_t colour[COLOUR_CHUNKS_MAX]; /* gAMA, cHRM, sRGB, cICP, mDCV, cLLI as they stood */
     size_t colour_length;
-    char warning[WARNING_MAX]; /* with NOTE_DAMAGED: the codec's text for the first damage */
+    struct metadata_texts texts; /* codec_decode leaves them */
+    char warning[WARNING_MAX];   /* with NOTE_DAMAGED: the codec's text for the first damage */
 };
 void metadata_release(struct metadata *metadata);
+
+/* Adds to METADATA the EXIF and the XMP of the file, for results with METADATA_COPYRIGHT or
+ * METADATA_KEEP. EXIF is built anew of its sound entries, upright; what refers to the stored pixels
+ * or to other places of the file, thumbnails and makers' notes are left out. XMP must be UTF-8
+ * without a DTD. Notes what is broken or too large. */
+void codec_keep_metadata(const uint8_t *bytes, size_t length, const struct probe *probe,
+                         const struct codec_limits *limits, int kept, struct metadata *metadata,
+                         uint32_t *notes);
 
 /* Decodes into INTO, which has the probe's shape and any stride; or-s into NOTES. Checks PROGRESS
  * (cancel, deadline), which may be NULL. The first damage to pixels is STATUS_CORRUPT, including
@@ -86,9 +104,10 @@ enum status codec_read_metadata(const uint8_t *bytes, size_t length, const struc
                                 const struct codec_limits *limits, struct metadata *metadata,
                                 uint32_t *notes, struct failure *failure);
 
-/* METADATA, which may be NULL, has a profile that fits a file of COLOURS (1 or 3) channels. A
- * profile that does not fit is noted. */
-bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes);
+/* The part of METADATA, which may be NULL, that goes into a file of COLOURS (1 or 3) channels. A
+ * profile made for other colours does not, which is noted. */
+struct carried codec_carried(const struct metadata *metadata, const struct encode_options *options,
+                             unsigned colours, uint32_t *notes);
 
 /* Notes colour chunks in METADATA, which may be NULL, if a file of FORMAT cannot carry them. */
 void codec_note_colour(const struct metadata *metadata, enum format format, uint32_t *notes);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. One table names each setting, what it may be, and its reader. */
 #include "pipeline/encode_options.h"
 
 #include "pipeline/param.h"
@@ -87,6 +88,21 @@ static bool set_min_quality(struct encode_options *options, const char *value) {
     return read_small(value, 1, 100, &options->min_quality);
 }
 
+/* CHOICES: the values, ended by NULL; the field becomes the index of one. */
+static bool read_choice(const char *value, const char *const *choices, int *field) {
+    for (int i = 0; choices[i]; i++)
+        if (strcmp(value, choices[i]) == 0) {
+            *field = i;
+            return true;
+        }
+    return false;
+}
+
+static bool set_metadata(struct encode_options *options, const char *value) {
+    static const char *const choices[] = { "none", "copyright", "keep", NULL };
+    return read_choice(value, choices, &options->metadata);
+}
+
 /* ---- all of them */
 
 static const struct setting {
@@ -103,6 +119,7 @@ static const struct setting {
       set_background },
     { "max_bytes", "a whole number of bytes from 1", set_max_bytes },
     { "min_quality", "a whole number 1..100", set_min_quality },
+    { "metadata", "none, copyright or keep", set_metadata },
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 

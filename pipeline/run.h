@@ -42,7 +42,7 @@ struct run_item {
     size_t decode_bytes;              /* from the device's codec, for `jpeg` */
     size_t codec_bytes; /* heap of the CPU's codecs, for the files that the caller handles */
     enum run_result want;
-    /* RUN_FILE, RUN_BOTH: set by the caller. Of `file`: quality, profile, bytes and capacity. */
+    /* RUN_FILE, RUN_BOTH: set by the caller. Of `file`: quality, carried, bytes and capacity. */
     struct lane_encoding file;
     size_t encode_bytes;          /* from the device's codec */
     struct encode_options encode; /* max_bytes and min_quality */

@@ -30,8 +30,9 @@
     "{'$ref':'#/components/parameters/device'},{'$ref':'#/components/parameters/quality'},"        \
     "{'$ref':'#/components/parameters/progressive'},{'$ref':'#/components/parameters/max_bytes'}," \
     "{'$ref':'#/components/parameters/min_quality'},{'$ref':'#/components/parameters/lossless'},"  \
-    "{'$ref':'#/components/parameters/effort'},{'$ref':'#/components/parameters/types'},"          \
-    "{'$ref':'#/components/parameters/damaged'},{'$ref':'#/components/parameters/id'}"
+    "{'$ref':'#/components/parameters/effort'},{'$ref':'#/components/parameters/metadata'},"       \
+    "{'$ref':'#/components/parameters/types'},{'$ref':'#/components/parameters/damaged'},"         \
+    "{'$ref':'#/components/parameters/id'}"
 
 #define OPENAPI_TYPE        "{'$ref':'#/components/parameters/type'}"
 #define OPENAPI_NEEDED_TYPE "{'$ref':'#/components/parameters/needed-type'}"
@@ -106,6 +107,9 @@ static const char openapi_parameters[] =
     "'min_quality':{'name':'min_quality','in':'query','description':'How far max_bytes may lower "
     "quality; no more than quality','schema':{'type':'integer','minimum':1,'maximum':100,"
     "'default':10},'example':10},"
+    "'metadata':{'name':'metadata','in':'query','description':'Of the input that go into a "
+    "~metadata~: EXIF and XMP, or who made it and whose it is','schema':{'type':'string','enum':["
+    "'none','copyright','keep'],'default':'none'},'example':'copyright'},"
     "'background':{'name':'background','in':'query','description':'Colour under transparent "
     "pixels where the type has no transparency, RRGGBB, and of operators that have a background: "
     "RRGGBBAA too','schema':{'type':'string','pattern':'" OPENAPI_COLOUR "','default':'ffffff'},"

@@ -49,6 +49,7 @@ static void put_formats(struct json_writer *json, const char *word, size_t lengt
         { "progressive", FORMAT_PROGRESSIVE },
         { "lossless", FORMAT_LOSSLESS },
         { "effort", FORMAT_EFFORT },
+        { "metadata", FORMAT_METADATA },
     };
     char text[FORMAT_LIST_MAX];
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)

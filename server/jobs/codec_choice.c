@@ -36,7 +36,6 @@ static enum codec_place choose_encoder(const struct device_codec *codec,
                                        const struct codec_choice *choice, struct run_item *run,
                                        uint32_t *notes) {
     struct lane_encoding *file = &run->file;
-    const struct metadata *metadata = &choice->metadata;
     if (request->encode.format != FORMAT_JPEG) return CODEC_FORMAT;
     if (request->probe->profile && choice->decoded_by != CODEC_DEVICE) return CODEC_PROFILE;
     if (request->encode.progressive || run_wants_file(run)) return CODEC_KIND;
@@ -47,9 +46,8 @@ static enum codec_place choose_encoder(const struct device_codec *codec,
                                     .capacity = request->room_bytes };
     run->encode_bytes = codec->encode_bytes(file);
     if (!run->encode_bytes) return CODEC_KIND;
-    if (!codec_profile_fits(metadata, image_colours(result), notes)) return CODEC_DEVICE;
-    file->profile = metadata->profile;
-    file->profile_length = metadata->profile_length;
+    file->carried =
+        codec_carried(&choice->metadata, &request->encode, image_colours(result), notes);
     run->encode_bytes = codec->encode_bytes(file);
     return run->encode_bytes ? CODEC_DEVICE : CODEC_PROFILE;
 }
@@ -75,6 +73,8 @@ void codec_choose(const struct device_codec *codec, enum codec_place cores,
     codec_choose_decoder(codec, cores, limits, request, choice, run);
     choice->encoded_by = CODEC_NOBODY;
     if (request->encode.format == FORMAT_NONE) return;
+    codec_keep_metadata(request->bytes, request->length, request->probe, limits,
+                        request->encode.metadata, &choice->metadata, &choice->notes);
     /* run_reserve reports a shape that the plan refuses. */
     const bool refused = plan_shapes(plan, &run->in, UINT64_MAX, shapes, NULL) != STATUS_OK;
     choice->encoded_by =

@@ -50,7 +50,12 @@ static uint64_t file_room(const struct image *image, const struct encode_options
     const uint64_t samples = encode->quality < 90   ? pixels / 8 * 5
                              : encode->quality < 95 ? pixels / 4 * 5
                                                     : pixels / 4 * 5 * image->channels;
-    return samples + ROOM_LEAST + choice->metadata.profile_length;
+    uint32_t ignored;
+    struct encode_options jpeg = *encode;
+    jpeg.format = FORMAT_JPEG;
+    const struct carried carried =
+        codec_carried(&choice->metadata, &jpeg, image_colours(image), &ignored);
+    return samples + ROOM_LEAST + carried_bytes(&carried);
 }
 
 /* Chooses OUTPUT's encoder; a file of the device takes its room from REQUEST's. */
@@ -86,6 +91,10 @@ static void choose_codecs(struct batch *batch, struct item *item, bool known) {
     };
     codec_choose_decoder(batch->attempt.codec, batch->attempt.cores, &batch->executor->limits,
                          &request, &item->choice, &batch->run_items[batch->count]);
+    for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
+        codec_keep_metadata(request.bytes, request.length, &job->probe, &batch->executor->limits,
+                            job->outputs[o].encode.metadata, &item->choice.metadata,
+                            &item->choice.notes);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
         choose_encoder(batch, item, &job->outputs[o], known, &request);
     job->notes = item->choice.notes;
