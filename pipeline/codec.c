@@ -34,6 +34,7 @@ const char *note_text(int index) {
         "parts of the PNG that no pixel needs are broken, missing or too many: they were left out",
         "gAMA, cHRM, sRGB, cICP, mDCV or cLLI were dropped: the output type cannot carry them",
         "metadata were dropped: they are too large or broken, or the output type cannot carry them",
+        "the colour profile cannot be used: the colours were taken as sRGB",
     };
     return index >= 0 && index < NOTE_COUNT ? texts[index] : "";
 }
@@ -151,7 +152,7 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
                                        capacity, length,   notes,   failure };
     assert(format->encode);
     *length = 0;
-    codec_note_colour(metadata, options->format, notes);
+    codec_note_colour(metadata, options, notes);
     enum status status = codec_check_sides(image, options->format, failure);
     if (!status) status = check_time_left(&encoding);
     return status ? status : format->encode(&encoding);
@@ -187,7 +188,7 @@ struct carried codec_carried(const struct metadata *metadata, const struct encod
     } else if (any) {
         *notes |= NOTE_METADATA_DROPPED;
     }
-    if (!metadata->profile_length) return carried;
+    if (!metadata->profile_length || options->profile != PROFILE_KEEP) return carried;
     /* An ICC header names the colour space of its samples in bytes 16 to 19. */
     if (metadata->profile_length < 20 ||
         memcmp(metadata->profile + 16, colours == 1 ? "GRAY" : "RGB ", 4) != 0) {
@@ -199,8 +200,11 @@ struct carried codec_carried(const struct metadata *metadata, const struct encod
     return carried;
 }
 
-void codec_note_colour(const struct metadata *metadata, enum format format, uint32_t *notes) {
-    if (metadata && metadata->colour_length && format != FORMAT_PNG) *notes |= NOTE_COLOUR_DROPPED;
+void codec_note_colour(const struct metadata *metadata, const struct encode_options *options,
+                       uint32_t *notes) {
+    if (metadata && metadata->colour_length && options->profile == PROFILE_KEEP &&
+        options->format != FORMAT_PNG)
+        *notes |= NOTE_COLOUR_DROPPED;
 }
 
 enum status codec_overflow(const struct encoding *encoding) {

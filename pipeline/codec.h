@@ -32,6 +32,7 @@ struct codec_limits {
     size_t memory_max;        /* heap bytes of a decoder beside the pixels */
     size_t profile_max;       /* bytes of ICC profile carried along; a larger one is dropped */
     size_t metadata_max;      /* the same of EXIF and of XMP; at most METADATA_MAX */
+    bool cmyk_to_srgb;        /* by a CMYK JPEG's own profile, where it has a good one */
     bool accept_damage;       /* decode what is readable and note it, in place of STATUS_CORRUPT */
     bool exposed;             /* the process serves others too: formats that are `contained`
                                  (format.h) are STATUS_INTERNAL */
@@ -55,8 +56,9 @@ enum note {
     NOTE_PARTS_LEFT_OUT = 1 << 10,   /* of a PNG, broken or too many, which no pixel needs */
     NOTE_COLOUR_DROPPED = 1 << 11,   /* chunks of a PNG, which the output type cannot carry */
     NOTE_METADATA_DROPPED = 1 << 12, /* too large, broken, or the output type cannot carry them */
+    NOTE_PROFILE_UNUSABLE = 1 << 13, /* for a conversion to sRGB: pixels stay as they are */
 };
-enum { NOTE_COUNT = 13, WARNING_MAX = 96 };
+enum { NOTE_COUNT = 14, WARNING_MAX = 96 };
 
 /* Bytes of a PNG's chunks that describe its colours: six of them, with their frames. */
 enum { COLOUR_CHUNKS_MAX = 6 * 12 + 73 };
@@ -109,8 +111,10 @@ enum status codec_read_metadata(const uint8_t *bytes, size_t length, const struc
 struct carried codec_carried(const struct metadata *metadata, const struct encode_options *options,
                              unsigned colours, uint32_t *notes);
 
-/* Notes colour chunks in METADATA, which may be NULL, if a file of FORMAT cannot carry them. */
-void codec_note_colour(const struct metadata *metadata, enum format format, uint32_t *notes);
+/* Notes colour chunks in METADATA, which may be NULL, that a file with OPTIONS should carry and
+ * cannot. */
+void codec_note_colour(const struct metadata *metadata, const struct encode_options *options,
+                       uint32_t *notes);
 
 /* Writes at most CAPACITY bytes, and their number to LENGTH; STATUS_TOO_LARGE if more are needed.
  * The bytes depend on picture and options alone, not on earlier calls. */

@@ -103,6 +103,11 @@ static bool set_metadata(struct encode_options *options, const char *value) {
     return read_choice(value, choices, &options->metadata);
 }
 
+static bool set_profile(struct encode_options *options, const char *value) {
+    static const char *const choices[] = { "keep", "srgb", "none", NULL };
+    return read_choice(value, choices, &options->profile);
+}
+
 /* ---- all of them */
 
 static const struct setting {
@@ -119,6 +124,7 @@ static const struct setting {
       set_background },
     { "max_bytes", "a whole number of bytes from 1", set_max_bytes },
     { "min_quality", "a whole number 1..100", set_min_quality },
+    { "profile", "keep, srgb or none", set_profile },
     { "metadata", "none, copyright or keep", set_metadata },
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };

@@ -13,6 +13,7 @@
 #ifndef BURIN_JPEG_ENCODE_H
 #define BURIN_JPEG_ENCODE_H
 
+#include "pipeline/carried.h"
 #include "pipeline/image.h"
 #include "pipeline/status.h"
 

@@ -213,7 +213,7 @@ enum status jpeg_profile(const struct decoding *decoding) {
     collect(decoding, &pieces);
     if (!pieces.count && !pieces.broken) return STATUS_OK;
     if (pieces.broken || pieces.total > decoding->limits->profile_max ||
-        decoding->probe->components == 4) { /* a profile for CMYK; pixels are RGB now */
+        (decoding->probe->components == 4 && !decoding->limits->cmyk_to_srgb)) {
         *decoding->notes |= NOTE_PROFILE_DROPPED;
         return STATUS_OK;
     }

@@ -31,6 +31,7 @@
     "{'$ref':'#/components/parameters/progressive'},{'$ref':'#/components/parameters/max_bytes'}," \
     "{'$ref':'#/components/parameters/min_quality'},{'$ref':'#/components/parameters/lossless'},"  \
     "{'$ref':'#/components/parameters/effort'},{'$ref':'#/components/parameters/metadata'},"       \
+    "{'$ref':'#/components/parameters/profile'},"                                                  \
     "{'$ref':'#/components/parameters/types'},{'$ref':'#/components/parameters/damaged'},"         \
     "{'$ref':'#/components/parameters/id'}"
 
@@ -107,9 +108,10 @@ static const char openapi_parameters[] =
     "'min_quality':{'name':'min_quality','in':'query','description':'How far max_bytes may lower "
     "quality; no more than quality','schema':{'type':'integer','minimum':1,'maximum':100,"
     "'default':10},'example':10},"
-    "'metadata':{'name':'metadata','in':'query','description':'Of the input that go into a "
-    "~metadata~: EXIF and XMP, or who made it and whose it is','schema':{'type':'string','enum':["
-    "'none','copyright','keep'],'default':'none'},'example':'copyright'},"
+    "'profile':{'name':'profile','in':'query','description':'srgb: colours become sRGB first',"
+    "'schema':{'type':'string','enum':['keep','srgb','none'],'default':'keep'},'example':'srgb'},"
+    "'metadata':{'name':'metadata','in':'query','description':'That a ~metadata~ gets','schema':{"
+    "'type':'string','enum':['none','copyright','keep'],'default':'none'},'example':'keep'},"
     "'background':{'name':'background','in':'query','description':'Colour under transparent "
     "pixels where the type has no transparency, RRGGBB, and of operators that have a background: "
     "RRGGBBAA too','schema':{'type':'string','pattern':'" OPENAPI_COLOUR "','default':'ffffff'},"

@@ -279,6 +279,7 @@ static bool takes_of_path(const struct dialect *dialect, const struct plan *plan
 static const char *file_option(const char *name) {
     if (strcmp(name, "interlace") == 0) return "progressive";
     if (strcmp(name, "stripmeta") == 0) return "metadata";
+    if (strcmp(name, "noprofile") == 0) return "profile";
     return strcmp(name, "type") == 0 || strcmp(name, "quality") == 0 ||
                    strcmp(name, "compression") == 0
                ? name

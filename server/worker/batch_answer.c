@@ -54,10 +54,11 @@ static void fill_output(const struct batch *batch, struct item *item, struct job
     output->image.pixels = NULL;
     output->type = job_output_type(item->job, output);
     output->compute_ms = compute_ms;
-    if (item->choice.metadata.profile_length && assumes_srgb(batch, output->part))
+    if (item->choice.metadata.profile_length && output->encode.profile != PROFILE_SRGB &&
+        assumes_srgb(batch, output->part))
         output->notes |= NOTE_SRGB_ASSUMED;
     if (output->encoded_by != CODEC_DEVICE) return;
-    codec_note_colour(&item->choice.metadata, output->type, &output->notes);
+    codec_note_colour(&item->choice.metadata, &output->encode, &output->notes);
     output->offset = (uint64_t)(run->file.bytes - item->bytes);
     output->length = run->file.length;
     output->fitting = run->fitting;

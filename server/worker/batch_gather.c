@@ -8,6 +8,7 @@
 
 #include "pipeline/aux_image.h"
 #include "pipeline/codec.h"
+#include "pipeline/srgb_table.h"
 #include "server/api/values_json.h"
 
 /* After this many jobs that did not fit, the batch counts as full: a different lane reads the
@@ -143,6 +144,8 @@ static void propose(struct batch *batch, int slot) {
     run->timing = &job->timing;
     for (int p = 0; p < OP_AUX_MAX; p++)
         if (job->aux[p].length) run->aux[p] = aux_image_shape(&job->aux[p].probe);
+    for (int p = 0; p < batch->plans.count && job->probe.profile; p++)
+        if (plan_converts(&batch->plans.parts[p])) run->table = srgb_table_shape(&run->in);
     const bool known = find_shapes(batch, &run->in);
     choose_codecs(batch, item, known);
     run->codec_bytes = codec_bytes(batch, job, known);
@@ -175,6 +178,7 @@ static struct load load_of(struct batch *batch, const struct job *job) {
     if (trunk->jpeg) work = larger(work, trunk->decode_bytes);
     if (files) load.device = image + results + larger(work, encode);
     for (int p = 0; p < OP_AUX_MAX; p++) load.in += image_bytes(&trunk->aux[p]);
+    load.in += image_bytes(&trunk->table);
     return load;
 }
 

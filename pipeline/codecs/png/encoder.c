@@ -389,8 +389,9 @@ static enum status write_png(struct writer *writer) {
     const struct metadata *metadata = writer->encoding->metadata;
     put(writer, "\x89PNG\r\n\x1a\n", 8);
     write_ihdr(writer);
-    if (metadata) put(writer, metadata->colour, metadata->colour_length);
     const struct encoding *encoding = writer->encoding;
+    if (metadata && encoding->options->profile == PROFILE_KEEP)
+        put(writer, metadata->colour, metadata->colour_length);
     const struct carried carried =
         codec_carried(metadata, encoding->options, image_colours(encoding->image), encoding->notes);
     enum status status = write_profile(writer, &carried);
