@@ -774,7 +774,7 @@ TABLE = [
      "uint64_t answer = job->values_offset + job->values_length;", "uint64_t answer = 0;",
      "unit worker/executor"),
     ("type= is not asked before values are the answer", "request/submit.c",
-     "work->only_values && !settings->encode.format", "returns_values_only(work)",
+     "work->only_values && !settings->encode.format", "work->only_values",
      "http test_values.py -k who_gets"),
     # ---- configuration
     ("the environment beats flags", "config/config.c",
