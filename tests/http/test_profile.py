@@ -3,7 +3,9 @@
 calls; the figures that server/README.md states are asserted here.
 covers: pipeline/srgb_table.c"""
 import io
+import json
 import subprocess
+import zipfile
 import zlib
 
 import numpy as np
@@ -141,8 +143,20 @@ def test_several_results(daemon):
     check_problem(daemon.post_form("/pipeline", fields), 400, "profile=srgb is for all outputs or none")
 
 
+def test_a_step_in_a_branch(daemon):
+    """Some results are converted by a step of their own; the others keep the profile."""
+    profile = icc.matrix_profile(icc.ADOBE_RGB)
+    data = png(PIXELS, icc_profile=profile)
+    outputs = [{"operations": [{"operation": "srgb"}], "type": "png"}, {"operations": [{"operation": "flip"}], "type": "png"}]
+    answer = daemon.post_form("/pipeline", [("outputs", json.dumps(outputs), None), ("image", data, "a")], headers={"Accept": "application/zip"})
+    assert answer.status == 200
+    with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+        first, second = (Image.open(io.BytesIO(archive.read(i))) for i in archive.infolist() if i.filename.endswith("png"))
+    assert np.array_equal(np.array(first), converted(daemon, data)) and "icc_profile" not in first.info
+    assert np.array_equal(np.array(second), PIXELS[::-1]) and second.info["icc_profile"] == profile
+
+
 def zipped(answer):
-    import zipfile
     return [i for i in zipfile.ZipFile(io.BytesIO(answer.body)).infolist() if i.filename.endswith(("png", "jpg", "jpeg"))]
 
 
@@ -217,7 +231,6 @@ def test_cmyk_with_a_profile_that_is_none(daemon):
 
 
 def test_too_many_steps(daemon):
-    import json
     steps = json.dumps([{"operation": "flip"}] * 10)
     data = png(PIXELS, icc_profile=icc.matrix_profile(icc.ADOBE_RGB))
     assert daemon.post_form("/pipeline", [("operations", steps, None), ("image", data, "a")]).status == 200
