@@ -52,16 +52,22 @@ static cmsHTRANSFORM to_linear(cmsHPROFILE profile, cmsUInt32Number format) {
     return transform;
 }
 
-/* Opens a profile of SPACE; NULL: it is none. */
+/* Floating-point tables may have curves of as many segments as the file has room for, which lcms2
+ * walks for each colour: minutes of a core. No other table of a profile takes so long. */
+static bool is_slow(cmsHPROFILE profile) {
+    return cmsIsTag(profile, cmsSigDToB0Tag) || cmsIsTag(profile, cmsSigDToB1Tag) ||
+           cmsIsTag(profile, cmsSigDToB2Tag) || cmsIsTag(profile, cmsSigDToB3Tag);
+}
+
+/* Opens a profile of SPACE; NULL: it is none, or not one for colours of images. */
 static cmsHPROFILE open_profile(const uint8_t *bytes, size_t length, cmsColorSpaceSignature space) {
     cmsHPROFILE profile =
         bytes && length ? cmsOpenProfileFromMem(bytes, (cmsUInt32Number)length) : NULL;
     if (!profile) return NULL;
-    const cmsProfileClassSignature class = cmsGetDeviceClass(profile);
-    if (cmsGetColorSpace(profile) == space &&
-        (class == cmsSigInputClass || class == cmsSigDisplayClass || class == cmsSigOutputClass ||
-         class == cmsSigColorSpaceClass))
-        return profile;
+    const cmsProfileClassSignature kind = cmsGetDeviceClass(profile);
+    const bool shows = kind == cmsSigInputClass || kind == cmsSigDisplayClass ||
+                       kind == cmsSigOutputClass || kind == cmsSigColorSpaceClass;
+    if (shows && cmsGetColorSpace(profile) == space && !is_slow(profile)) return profile;
     cmsCloseProfile(profile);
     return NULL;
 }

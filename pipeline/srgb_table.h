@@ -10,7 +10,7 @@
  *           may read them.
  * Threads:  any.
  * Limits:   a profile of RGB or gray that describes an input, a display, an output or a colour
- *           space.
+ *           space, without floating-point tables (D2B0 and so on).
  */
 #ifndef BURIN_SRGB_TABLE_H
 #define BURIN_SRGB_TABLE_H

@@ -73,10 +73,10 @@ def curve_tag(curve):
     return b"para" + bytes(4) + struct.pack(">HH", 0, 0) + fixed(curve)
 
 
-def matrix_profile(space):
+def matrix_profile(space, more=None):
     columns = matrix(space)
     tags = {name: b"XYZ " + bytes(4) + fixed(*columns[:, i]) for i, name in enumerate((b"rXYZ", b"gXYZ", b"bXYZ"))}
-    return profile(b"RGB ", {**tags, **{name: curve_tag(space[2]) for name in (b"rTRC", b"gTRC", b"bTRC")}})
+    return profile(b"RGB ", {**tags, **{name: curve_tag(space[2]) for name in (b"rTRC", b"gTRC", b"bTRC")}, **(more or {})})
 
 
 def gray_profile(curve):

@@ -184,7 +184,8 @@ def test_chunks_of_a_png_go_with_its_profile(daemon):
 
 @pytest.mark.parametrize("profile", [b"no profile", icc.gray_profile(2.2), icc.matrix_profile(icc.SRGB)[:200],
                                      icc.profile(b"RGB ", {b"rXYZ": b"XYZ " + bytes(16)}),
-                                     icc.matrix_profile(icc.SRGB)[:12] + b"link" + icc.matrix_profile(icc.SRGB)[16:]])
+                                     icc.matrix_profile(icc.SRGB)[:12] + b"link" + icc.matrix_profile(icc.SRGB)[16:],
+                                     icc.matrix_profile(icc.SRGB, {b"D2B1": b"mpet" + bytes(12)})])
 def test_unusable_profiles(daemon, profile):
     for data in (png(PIXELS, icc_profile=profile), jpeg(PIXELS, icc_profile=profile)):
         answer = daemon.post("/rotate?angle=0&type=png&profile=srgb", data)

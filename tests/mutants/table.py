@@ -465,6 +465,8 @@ TABLE = [
      "write_16(rebuilt, at + 8, 6);", "http test_metadata.py -k goes_along"),
     ("makers' notes are moved", "codecs/common/exif.c", "return tag == 0x927c ||", "return", "http test_metadata.py -k goes_along"),
     ("XMP may have a DTD", "codecs/common/texts.c", '!memmem(text, length, "<!", 2)', "true", "http test_metadata.py -k no_sense"),
+    ("floating-point tables of a profile are used", "pipeline/srgb_table.c", "&& !is_slow(profile)", "",
+     "http test_profile.py -k unusable"),
     ("the larger fraction comes last", "ops/srgb.h", "first.fraction < second.fraction", "first.fraction > second.fraction",
      "unit ops/srgb"),
     ("converted colours keep their old profile", "pipeline/codec.c",
