@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <algorithm>
 #include <vector>
 
 extern "C" {
@@ -306,7 +307,7 @@ static void test_profiles(void **state) {
         pictures.back().profile_length = length;
         pictures.push_back(make_picture(40, 9, 3, 4, 0, 85));
         pictures.back().exif = profile;
-        pictures.back().exif_length = length < METADATA_MAX ? length : METADATA_MAX;
+        pictures.back().exif_length = std::min(length, (size_t)METADATA_MAX);
     }
     check_batch(bench, pictures);
     free_bench(bench);
