@@ -3,7 +3,7 @@
 # (or thread), OPS_SKIP="carve", HEIC=0, WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the one
 # made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
-PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev libde265-dev zlib1g-dev libjansson-dev libisal-dev libssl-dev esbuild
+PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev libde265-dev liblcms2-dev zlib1g-dev libjansson-dev libisal-dev libssl-dev esbuild
 TEST_PACKAGES  = $(PACKAGES) g++ libpng-dev libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin libde265-examples libheif-examples x265 python3-opencv python3-skimage libtiff-tools python3-blurhash python3-prometheus-client curl php-cli
 PAGE_PACKAGES  = $(TEST_PACKAGES) chromium-headless-shell chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
@@ -63,7 +63,7 @@ CFLAGS = -pipe -std=c17 $(OPTIMIZE) $(DEBUG) $(WARNINGS) $(HARDENING) -ffp-contr
 OPTIMIZE  = $(if $(SAN),-Og,-O2)
 OPS_FLAGS = $(if $(SAN),,-O3)
 LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),-fsanitize=$(SAN))
-LIBS = -lmicrohttpd -ljpeg -lz -lwebp -ljansson -lisal -lcrypto -lm -ldl
+LIBS = -lmicrohttpd -ljpeg -lz -lwebp -llcms2 -ljansson -lisal -lcrypto -lm -ldl
 # nvcc on the PATH may be a script or a link: only nvcc itself knows where its libraries lie.
 CUDA_LIBRARIES := $(if $(filter 0,$(CUDA)),,$(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.*LIBRARIES= *//p'))
 machine_code = $(foreach a,$1,-gencode arch=compute_$(a),code=sm_$(a))

@@ -48,6 +48,7 @@ struct config {
     long scan_pixels_max;
     long codec_memory_bytes;
     long profile_bytes_max;
+    long metadata_bytes_max;
     long header_bytes;
     long parts_max;
     long part_headers_bytes;

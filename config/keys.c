@@ -151,6 +151,8 @@ static const struct key keys[] = {
     { FIELD(profile_bytes_max, KEY_SIZE), .def = MIB, .min = 0, .max = 64 * MIB, .unit = "bytes",
       .why = "the largest ICC profile that is carried along; a larger one is dropped, with a "
              "note" },
+    { FIELD(metadata_bytes_max, KEY_SIZE), .def = 63 * KIB, .max = 63 * KIB, .unit = "bytes",
+      .why = "the most EXIF, and the most XMP, carried along: what a JPEG's segment holds" },
     { FIELD(header_bytes, KEY_SIZE), .def = 16 * KIB, .min = KIB, .max = MIB, .unit = "bytes",
       .why = "the longest request line and headers, together; longer ones are answered 431, "
              "or 414 where the first line alone is longer" },

@@ -156,7 +156,7 @@ static size_t encode_pinned_max(void) {
     for (int i = 0; i < CUDA_BATCH_MAX; i++) {
         images[i].image = image_shape(16, 16, 3, 8);
         images[i].quality = 100;
-        images[i].profile_length = LANE_CODEC_PROFILE_MAX;
+        images[i].carried.profile_length = LANE_CODEC_CARRIED_MAX;
     }
     return jpeg_encode_needs(images, CUDA_BATCH_MAX).pinned_bytes;
 }
@@ -285,7 +285,7 @@ static size_t file_room(const struct lane_encoding *encoding) {
     const size_t across = (image->width + 15) / 16 * 16, down = (image->height + 15) / 16 * 16;
     const bool full = encoding->quality >= FULL_CHROMA_QUALITY;
     const size_t samples = across * down * (full ? image->channels : 1);
-    return aligned(samples + samples / 4 + HEADER_ROOM + encoding->profile_length);
+    return aligned(samples + samples / 4 + HEADER_ROOM + carried_bytes(&encoding->carried));
 }
 
 /* Returns scratch for strings of bits: as much as for the file, and each tile's rounding. */
@@ -300,15 +300,14 @@ static struct jpeg_encode_image describe(const struct lane_encoding *encoding) {
     struct jpeg_encode_image image = {};
     image.image = encoding->image;
     image.quality = (unsigned)encoding->quality;
-    image.profile = encoding->profile;
-    image.profile_length = encoding->profile_length;
+    image.carried = encoding->carried;
     image.room = room < encoding->capacity ? room : encoding->capacity;
     return image;
 }
 
 size_t lane_codec_encode_bytes(const struct lane_encoding *encoding) {
     if (!jpeg_encode_takes(&encoding->image) || encoding->quality < 1 || encoding->quality > 100 ||
-        encoding->profile_length > LANE_CODEC_PROFILE_MAX)
+        carried_bytes(&encoding->carried) > LANE_CODEC_CARRIED_MAX)
         return 0;
     const struct jpeg_encode_image image = describe(encoding);
     const struct jpeg_encode_needs needs = jpeg_encode_needs(&image, 1);

@@ -5,7 +5,8 @@
  * Owns:     pinned memory for descriptions and verdicts, and the encoder's tables.
  * Fails:    as device.h and check.cuh say.
  * Threads:  the lane's.
- * Limits:   CUDA_BATCH_MAX files each way; profiles of LANE_CODEC_PROFILE_MAX bytes.
+ * Limits:   CUDA_BATCH_MAX files each way; of profile, EXIF and XMP together LANE_CODEC_CARRIED_MAX
+ *           bytes for each.
  */
 #ifndef BURIN_LANE_CODEC_CUH
 #define BURIN_LANE_CODEC_CUH
@@ -15,7 +16,7 @@
 #include "cuda/cuda_op.h"
 #include "pipeline/device.h"
 
-enum { LANE_CODEC_PROFILE_MAX = 16 << 10 };
+enum { LANE_CODEC_CARRIED_MAX = 16 << 10 };
 
 struct lane_codec {
     struct jpeg_encoder *encoder;

@@ -6,6 +6,7 @@
 
 #include "pipeline/animation_file.h"
 #include "pipeline/codecs/codecs.h"
+#include "pipeline/srgb_table.h"
 
 #include <stdlib.h>
 
@@ -47,9 +48,11 @@ static enum status reserve(struct group *group, uint32_t left) {
     group->room = animation->pool ? smaller(most ? most : 1, RUN_BATCH_MAX) : 1;
     group->room = smaller(left, (uint64_t)group->room);
     group->count = 0;
+    const bool converts = animation->probe->profile && plan_converts(animation->plan);
     for (int i = 0; i < group->room; i++)
         group->items[i] = (struct run_item){
             .in = *in,
+            .table = converts ? srgb_table_shape(in) : (struct image){ .width = 0 },
             .want = RUN_PIXELS,
             .codec_bytes = codec_memory_encode(&animation->result, animation->encode),
             .progress = animation->progress,
@@ -116,13 +119,26 @@ static enum status join(struct group *group) {
     return status;
 }
 
+/* The table by which frame INDEX becomes sRGB; all frames have the same. */
+static void take_table(struct group *group, int index) {
+    struct run_item *item = &group->items[index], *first = &group->items[0];
+    if (!item->table.width) return;
+    if (index)
+        memcpy(item->table.pixels, first->table.pixels, image_bytes(&item->table));
+    else if (!srgb_table_make(group->metadata.profile, group->metadata.profile_length, &item->in,
+                              &item->table))
+        group->animation->notes |= NOTE_PROFILE_UNUSABLE;
+}
+
 static enum status run_group(struct group *group) {
     struct animation *animation = group->animation;
     struct timing timing = { .span_count = 0 };
     if (!group->count) return STATUS_OK;
     group->items[0].timing = &timing;
-    for (int i = group->count; i < group->room; i++) /* the file has ended before its time */
+    for (int i = group->count; i < group->room; i++) { /* the file has ended before its time */
         memset(group->items[i].in.pixels, 0, image_bytes(&group->items[i].in));
+        take_table(group, i);
+    }
     enum status status =
         run_batch(group->lane, animation->plan, group->items, group->room, group->failure);
     for (int i = 0; i < group->count && !status; i++) {
@@ -148,6 +164,7 @@ static enum status take(void *context, uint32_t ms) {
     enum status status = STATUS_OK;
     for (uint32_t y = 0; y < canvas->height; y++)
         memcpy(image_row(in, y), image_row(canvas, y), image_row_bytes(canvas));
+    take_table(group, group->count);
     group->frames[group->count++].ms = ms;
     if (group->count == group->room) {
         status = run_group(group);
@@ -179,7 +196,8 @@ static enum status finish(struct group *group) {
     if (!format_record(animation->encode->format)->end_animation(&group->file))
         return no_room(group);
     animation->result_length = group->file.length;
-    if (metadata->profile_length && plan_assumes_srgb(animation->plan))
+    if (metadata->profile_length && animation->encode->profile != PROFILE_SRGB &&
+        plan_assumes_srgb(animation->plan))
         animation->notes |= NOTE_SRGB_ASSUMED;
     if (!most || group->file.length <= (uint64_t)most) return STATUS_OK;
     return fail(group->failure, STATUS_TOO_LARGE,
@@ -198,10 +216,13 @@ static enum status run_all(struct group *group) {
     animation->result = shapes[plan->count];
     group->file = (struct animation_file){ .canvas = &animation->result,
                                            .metadata = &group->metadata,
+                                           .options = animation->encode,
                                            .notes = &animation->notes,
                                            .plays = animation->probe->plays,
                                            .bytes = animation->bytes,
                                            .capacity = animation->capacity };
+    codec_keep_metadata(animation->file, animation->length, animation->probe, animation->limits,
+                        animation->encode->metadata, &group->metadata, &animation->notes);
     status = codec_check_sides(&animation->result, animation->encode->format, group->failure);
     if (!status) status = reserve(group, animation->probe->frames);
     if (!status) status = decode(group);

@@ -15,6 +15,7 @@
 struct animation_file {
     const struct image *canvas;      /* shape alone; with alpha, a frame may be transparent */
     const struct metadata *metadata; /* of the input */
+    const struct encode_options *options;
     uint32_t *notes;
     uint32_t plays; /* 0: without end */
     uint8_t *bytes;

@@ -16,6 +16,7 @@ const struct codec_limits codec_limits_default = {
     .scan_pixels_max = 1500000000,
     .memory_max = (size_t)512 << 20,
     .profile_max = 1 << 20,
+    .metadata_max = METADATA_MAX,
 };
 
 const char *note_text(int index) {
@@ -36,12 +37,16 @@ const char *note_text(int index) {
         "the colours have other primaries than sRGB's (by nclx, without a profile), which are lost",
         "the picture has more colours than the output type holds: 256 were chosen",
         "alpha below 128 became transparent and other alpha opaque: the output type has no more",
+        "metadata were dropped: they are too large or broken, or the output type cannot carry them",
+        "the colour profile cannot be used: the colours were taken as sRGB",
     };
     return index >= 0 && index < NOTE_COUNT ? texts[index] : "";
 }
 
 void metadata_release(struct metadata *metadata) {
     free(metadata->profile);
+    for (int kept = 0; kept < METADATA_CHOICES; kept++) free(metadata->texts.exif[kept]);
+    free(metadata->texts.xmp);
     *metadata = (struct metadata){ 0 };
 }
 
@@ -65,10 +70,12 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
         memset(image_row(into, y), 0, image_row_bytes(into));
     const enum status status = format->decode(&decoding);
     if (status == STATUS_OK && probe->animated) *notes |= NOTE_FIRST_FRAME;
-    if (status == STATUS_OK && metadata)
+    if (status == STATUS_OK && metadata) {
+        read.texts = metadata->texts;
         *metadata = read;
-    else
+    } else {
         metadata_release(&read);
+    }
     return status;
 }
 
@@ -149,7 +156,7 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
                                        capacity, length,   notes,   failure };
     assert(format->encode);
     *length = 0;
-    codec_note_colour(metadata, options->format, notes);
+    codec_note_colour(metadata, options, notes);
     enum status status = codec_check_sides(image, options->format, failure);
     if (!status) status = check_time_left(&encoding);
     return status ? status : format->encode(&encoding);
@@ -173,17 +180,38 @@ void codec_open_libraries(void) {
     }
 }
 
-bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes) {
-    if (!metadata || !metadata->profile_length) return false;
+struct carried codec_carried(const struct metadata *metadata, const struct encode_options *options,
+                             unsigned colours, uint32_t *notes) {
+    struct carried carried = { .profile_length = 0 };
+    if (!metadata) return carried;
+    const struct metadata_texts *texts = &metadata->texts;
+    const int kept = options->metadata;
+    const bool any = texts->exif_length[kept] || (kept == METADATA_KEEP && texts->xmp_length);
+    if (any && format_can(options->format, FORMAT_METADATA)) {
+        carried.exif = texts->exif[kept];
+        carried.exif_length = texts->exif_length[kept];
+        carried.xmp = texts->xmp;
+        carried.xmp_length = kept == METADATA_KEEP ? texts->xmp_length : 0;
+    } else if (any) {
+        *notes |= NOTE_METADATA_DROPPED;
+    }
+    if (!metadata->profile_length || options->profile != PROFILE_KEEP) return carried;
     /* An ICC header names the colour space of its samples in bytes 16 to 19. */
-    const bool fits = metadata->profile_length >= 20 &&
-                      memcmp(metadata->profile + 16, colours == 1 ? "GRAY" : "RGB ", 4) == 0;
-    if (!fits) *notes |= NOTE_PROFILE_DROPPED;
-    return fits;
+    if (metadata->profile_length < 20 ||
+        memcmp(metadata->profile + 16, colours == 1 ? "GRAY" : "RGB ", 4) != 0) {
+        *notes |= NOTE_PROFILE_DROPPED;
+        return carried;
+    }
+    carried.profile = metadata->profile;
+    carried.profile_length = metadata->profile_length;
+    return carried;
 }
 
-void codec_note_colour(const struct metadata *metadata, enum format format, uint32_t *notes) {
-    if (metadata && metadata->colour_length && format != FORMAT_PNG) *notes |= NOTE_COLOUR_DROPPED;
+void codec_note_colour(const struct metadata *metadata, const struct encode_options *options,
+                       uint32_t *notes) {
+    if (metadata && metadata->colour_length && options->profile == PROFILE_KEEP &&
+        options->format != FORMAT_PNG)
+        *notes |= NOTE_COLOUR_DROPPED;
 }
 
 enum status codec_overflow(const struct encoding *encoding) {
@@ -275,8 +303,9 @@ enum status codec_check_sides(const struct image *shape, enum format format,
 
 size_t codec_encode_bound(const struct image *image, const struct metadata *metadata,
                           enum format format) {
-    const size_t profile_length = metadata ? metadata->profile_length : 0;
-    return format_record(format)->bound(image, profile_length);
+    const struct format_record *record = format_record(format);
+    if (!metadata) return record->bound(image, 0);
+    return record->bound(image, metadata->profile_length) + 2 * METADATA_MAX + CARRIED_FRAMES_MAX;
 }
 
 size_t codec_memory_encode(const struct image *image, const struct encode_options *options) {

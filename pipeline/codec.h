@@ -5,7 +5,7 @@
  * orientation. Encoding writes into memory of fixed capacity.
  *
  * Used by:  the worker, `burin run`, benchmarks.
- * Owns:     the caller releases metadata, which owns its profile; zeroed metadata may be released.
+ * Owns:     the caller releases metadata, which owns its blocks; zeroed metadata may be released.
  * Fails:    STATUS_CORRUPT, STATUS_TOO_LARGE, STATUS_NO_MEMORY, STATUS_CANCELLED, STATUS_DEADLINE,
  *           each with a sentence.
  * Threads:  any; nothing is shared between calls.
@@ -14,6 +14,7 @@
 #ifndef BURIN_CODEC_H
 #define BURIN_CODEC_H
 
+#include "pipeline/carried.h"
 #include "pipeline/encode_options.h"
 #include "pipeline/image.h"
 #include "pipeline/probe.h"
@@ -30,6 +31,8 @@ struct codec_limits {
     uint64_t scan_pixels_max; /* scans x pixels: bounds the time a JPEG can cost */
     size_t memory_max;        /* heap bytes of a decoder beside the pixels */
     size_t profile_max;       /* bytes of ICC profile carried along; a larger one is dropped */
+    size_t metadata_max;      /* the same of EXIF and of XMP; at most METADATA_MAX */
+    bool cmyk_to_srgb;        /* by a CMYK JPEG's own profile, where it has a good one */
     bool accept_damage;       /* decode what is readable and note it, in place of STATUS_CORRUPT */
     bool exposed;             /* the process serves others too: formats that are `contained`
                                  (format.h) are STATUS_INTERNAL */
@@ -56,8 +59,10 @@ enum note {
     NOTE_PRIMARIES_IGNORED = 1 << 13, /* of an AVIF or HEIC without a profile */
     NOTE_COLOURS_CUT = 1 << 14,       /* to 256 */
     NOTE_ALPHA_CUT = 1 << 15,         /* pixels are opaque or transparent, and nothing between */
+    NOTE_METADATA_DROPPED = 1 << 16,  /* too large, broken, or the output type cannot carry them */
+    NOTE_PROFILE_UNUSABLE = 1 << 17,  /* for a conversion to sRGB: pixels stay as they are */
 };
-enum { NOTE_COUNT = 16, WARNING_MAX = 96 };
+enum { NOTE_COUNT = 18, WARNING_MAX = 96 };
 
 /* Bytes of a PNG's chunks that describe its colours: six of them, with their frames. */
 enum { COLOUR_CHUNKS_MAX = 6 * 12 + 73 };
@@ -65,14 +70,29 @@ enum { COLOUR_CHUNKS_MAX = 6 * 12 + 73 };
 /* The sentence for note bit INDEX (0..NOTE_COUNT-1). */
 const char *note_text(int index);
 
+/* EXIF, by enum metadata_kept a TIFF block, and XMP's text: set by codec_keep_metadata. */
+struct metadata_texts {
+    uint8_t *exif[METADATA_CHOICES], *xmp; /* heap */
+    size_t exif_length[METADATA_CHOICES], xmp_length;
+};
+
 struct metadata {
     uint8_t *profile; /* ICC, heap */
     size_t profile_length;
     uint8_t colour[COLOUR_CHUNKS_MAX]; /* gAMA, cHRM, sRGB, cICP, mDCV, cLLI as they stood */
     size_t colour_length;
-    char warning[WARNING_MAX]; /* with NOTE_DAMAGED: the codec's text for the first damage */
+    struct metadata_texts texts; /* codec_decode leaves them */
+    char warning[WARNING_MAX];   /* with NOTE_DAMAGED: the codec's text for the first damage */
 };
 void metadata_release(struct metadata *metadata);
+
+/* Adds to METADATA the EXIF and the XMP of the file, for results with METADATA_COPYRIGHT or
+ * METADATA_KEEP. EXIF is built anew of its sound entries, upright; what refers to the stored pixels
+ * or to other places of the file, thumbnails and makers' notes are left out. XMP must be UTF-8
+ * without a DTD. Notes what is broken or too large. */
+void codec_keep_metadata(const uint8_t *bytes, size_t length, const struct probe *probe,
+                         const struct codec_limits *limits, int kept, struct metadata *metadata,
+                         uint32_t *notes);
 
 /* Decodes into INTO, which has the probe's shape and any stride; or-s into NOTES. Checks PROGRESS
  * (cancel, deadline), which may be NULL. The first damage to pixels is STATUS_CORRUPT, including
@@ -90,12 +110,15 @@ enum status codec_read_metadata(const uint8_t *bytes, size_t length, const struc
                                 const struct codec_limits *limits, struct metadata *metadata,
                                 uint32_t *notes, struct failure *failure);
 
-/* METADATA, which may be NULL, has a profile that fits a file of COLOURS (1 or 3) channels. A
- * profile that does not fit is noted. */
-bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes);
+/* The part of METADATA, which may be NULL, that goes into a file of COLOURS (1 or 3) channels. A
+ * profile made for other colours does not, which is noted. */
+struct carried codec_carried(const struct metadata *metadata, const struct encode_options *options,
+                             unsigned colours, uint32_t *notes);
 
-/* Notes colour chunks in METADATA, which may be NULL, if a file of FORMAT cannot carry them. */
-void codec_note_colour(const struct metadata *metadata, enum format format, uint32_t *notes);
+/* Notes colour chunks in METADATA, which may be NULL, that a file with OPTIONS should carry and
+ * cannot. */
+void codec_note_colour(const struct metadata *metadata, const struct encode_options *options,
+                       uint32_t *notes);
 
 /* Writes at most CAPACITY bytes, and their number to LENGTH; STATUS_TOO_LARGE if more are needed.
  * The bytes depend on picture and options alone, not on earlier calls. */

@@ -15,6 +15,7 @@
 #ifndef BURIN_DEVICE_H
 #define BURIN_DEVICE_H
 
+#include "pipeline/carried.h"
 #include "pipeline/op.h"
 
 #include <stdbool.h>
@@ -96,8 +97,7 @@ struct lane_decoding {
 struct lane_encoding {
     struct image image; /* device memory */
     int quality;
-    const uint8_t *profile; /* ICC, host memory; length 0: none */
-    size_t profile_length;
+    struct carried carried;
     uint8_t *bytes; /* the file, in host memory; complete when finish returns */
     size_t capacity;
     size_t length; /* set by finish; 0: refused, the CPU's codec must encode it */

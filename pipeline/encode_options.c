@@ -94,6 +94,26 @@ static bool set_animation(struct encode_options *options, const char *value) {
     return options->animated || strcmp(value, "first") == 0;
 }
 
+/* CHOICES: the values, ended by NULL; the field becomes the index of one. */
+static bool read_choice(const char *value, const char *const *choices, int *field) {
+    for (int i = 0; choices[i]; i++)
+        if (strcmp(value, choices[i]) == 0) {
+            *field = i;
+            return true;
+        }
+    return false;
+}
+
+static bool set_metadata(struct encode_options *options, const char *value) {
+    static const char *const choices[] = { "none", "copyright", "keep", NULL };
+    return read_choice(value, choices, &options->metadata);
+}
+
+static bool set_profile(struct encode_options *options, const char *value) {
+    static const char *const choices[] = { "keep", "srgb", "none", NULL };
+    return read_choice(value, choices, &options->profile);
+}
+
 /* ---- all of them */
 
 static const struct setting {
@@ -111,6 +131,8 @@ static const struct setting {
     { "max_bytes", "a whole number of bytes from 1", set_max_bytes },
     { "min_quality", "a whole number 1..100", set_min_quality },
     { "animation", "first or keep", set_animation },
+    { "profile", "keep, srgb or none", set_profile },
+    { "metadata", "none, copyright or keep", set_metadata },
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 

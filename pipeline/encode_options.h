@@ -25,6 +25,21 @@ extern "C" {
 
 enum { MIN_QUALITY_DEFAULT = 10 };
 
+/* The metadata of the input that go into the file. */
+enum metadata_kept {
+    METADATA_NONE,
+    METADATA_COPYRIGHT, /* who made the picture, and whose it is */
+    METADATA_KEEP,      /* EXIF and XMP */
+    METADATA_CHOICES
+};
+
+/* The colour profile of the input, and what a PNG has beside it. */
+enum profile_kept {
+    PROFILE_KEEP,
+    PROFILE_SRGB, /* none: pixels are converted by a step (op.by_profile) */
+    PROFILE_NONE  /* none, and pixels stay */
+};
+
 struct encode_options {
     enum format format;    /* FORMAT_NONE: chosen later, by Accept or the input */
     int quality;           /* 1..100; formats with FORMAT_QUALITY */
@@ -36,6 +51,8 @@ struct encode_options {
     uint8_t background[4]; /* R, G, B under alpha where the format has none; A for operators */
     bool has_background;   /* given by the user, so operators with a background get it too */
     int min_quality;       /* with max_bytes; 0: not given */
+    int profile;           /* enum profile_kept */
+    int metadata;          /* enum metadata_kept; formats with FORMAT_METADATA */
     int64_t max_bytes;     /* of the file, at a lower quality if need be; 0: no limit */
     bool animated;         /* all frames of an animation are kept, if the type has animations */
 };

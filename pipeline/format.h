@@ -39,6 +39,7 @@ struct decoding; /* pipeline/codecs/codecs.h */
 struct encoding;
 struct frame_sink;
 struct animation_file; /* pipeline/animation_file.h */
+struct metadata_places;
 
 /* Bits for the abilities of a format. The first two follow from `decode` and `encode`. */
 enum format_ability {
@@ -49,6 +50,7 @@ enum format_ability {
     FORMAT_EFFORT = 1 << 4,
     FORMAT_PROGRESSIVE = 1 << 5,
     FORMAT_COMPRESSION = 1 << 6,
+    FORMAT_METADATA = 1 << 7, /* its files hold EXIF and XMP */
 };
 
 /* Lists of formats, each in an order of its own. */
@@ -111,6 +113,9 @@ struct format_record {
 
     /* Metadata and notes alone, for a file that a device decodes. NULL: no device does. */
     enum status (*read_metadata)(const struct decoding *decoding);
+
+    /* Finds EXIF and XMP in a file whose header was read; PLACES is zeroed. NULL: nowhere. */
+    void (*find_metadata)(const uint8_t *bytes, size_t length, struct metadata_places *places);
 
     /* Heap bytes that decoding takes beside pixels and file, at most. NULL: less than a MiB. */
     uint64_t (*decode_memory)(const struct probe *probe);

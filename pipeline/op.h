@@ -46,6 +46,7 @@ struct op_call {
     struct image in;
     struct image out;             /* shape from op.size; every pixel must be written */
     struct image aux[OP_AUX_MAX]; /* 8-bit gray, as large as `in`; width 0: not given */
+    struct image table;           /* of op.by_profile: srgb_table.h; width 0: none */
     struct image
         common; /* result of the shared call that op.common asked for; width 0: there was none */
     void
@@ -102,6 +103,9 @@ struct op {
 
     /* Whether samples are read as sRGB regardless of the image's profile. NULL: never. */
     bool (*assumes_srgb)(const struct params *params);
+
+    /* The image's profile, as the table of each call, decides the result, which is sRGB. */
+    bool by_profile;
 
     /* Returns the number of passes over the pixels, to which run time is proportional. NULL: once.
      */

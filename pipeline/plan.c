@@ -256,11 +256,26 @@ bool plan_only_reports(const struct plan *plan) {
 
 bool plan_assumes_srgb(const struct plan *plan) {
     bool any = false;
-    for (int s = 0; s < plan->count; s++) {
+    for (int s = 0; s < plan->count && !plan->steps[s].op->by_profile; s++) {
         const struct step *step = &plan->steps[s];
         any |= step->op->assumes_srgb && step->op->assumes_srgb(&step->params);
     }
     return any;
+}
+
+bool plan_converts(const struct plan *plan) {
+    bool any = false;
+    for (int s = 0; s < plan->count; s++) any |= plan->steps[s].op->by_profile;
+    return any;
+}
+
+enum status plan_begin_with(struct plan *plan, const char *op, struct failure *failure) {
+    const enum status status = plan_add(plan, op, failure);
+    if (status) return status;
+    const struct step first = plan->steps[plan->count - 1];
+    memmove(plan->steps + 1, plan->steps, sizeof first * (size_t)(plan->count - 1));
+    plan->steps[0] = first;
+    return STATUS_OK;
 }
 
 enum status plan_check_widths(const struct plan *plan, struct failure *failure) {

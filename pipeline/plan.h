@@ -95,8 +95,15 @@ uint64_t plan_value_count(const struct plan *plan, const struct image *shapes);
 /* True if there are steps and all of them report values: none makes an image. */
 bool plan_only_reports(const struct plan *plan);
 
-/* True if a step treats samples as sRGB and ignores the image's profile. */
+/* True if a step treats samples as sRGB and ignores the image's profile, by which no step before
+ * has converted. */
 bool plan_assumes_srgb(const struct plan *plan);
+
+/* True if a step converts by the image's profile. */
+bool plan_converts(const struct plan *plan);
+
+/* Puts the operator OP, with every parameter at its default, before the first step. */
+enum status plan_begin_with(struct plan *plan, const char *op, struct failure *failure);
 
 /* STATUS_BAD_PARAM unless the last step's operator accepts a list of widths, its `width` is not set
  * and no parameter excludes such a list. */

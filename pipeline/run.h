@@ -38,11 +38,12 @@ enum run_result {
 struct run_item {
     struct image in;              /* shape by the caller; pixels by run_reserve, in host memory */
     struct image aux[OP_AUX_MAX]; /* the same, for the first step that takes any */
+    struct image table;           /* for steps by profile, which the caller fills; width 0: none */
     const struct jpeg_baseline *jpeg; /* file that the device decodes; NULL: the caller decodes */
     size_t decode_bytes;              /* from the device's codec, for `jpeg` */
     size_t codec_bytes; /* heap of the CPU's codecs, for the files that the caller handles */
     enum run_result want;
-    /* RUN_FILE, RUN_BOTH: set by the caller. Of `file`: quality, profile, bytes and capacity. */
+    /* RUN_FILE, RUN_BOTH: set by the caller. Of `file`: quality, carried, bytes and capacity. */
     struct lane_encoding file;
     size_t encode_bytes;          /* from the device's codec */
     struct encode_options encode; /* max_bytes and min_quality */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Memory that is copied is contiguous, so that each direction is one copy. `in` holds
- * the images that the caller decodes, the further images (`aux`), then the images that the device
- * decodes; `out` holds the results that the caller reads, the values that steps report, then the
- * results that stay on the device. host_in and host_out are the copied parts of both. The images
- * between the first step and the last alternate between two halves of `work`; the scratch of the
- * running step lies behind the halves. Before the first step all of `work` belongs to the decoder,
- * after the last to the encoder.
+ * the images that the caller decodes, the further images (`aux`) and the tables of profiles, then
+ * the images that the device decodes; `out` holds the results that the caller reads, the values
+ * that steps report, then the results that stay on the device. host_in and host_out are the copied
+ * parts of both. The images between the first step and the last alternate between two halves of
+ * `work`; the scratch of the running step lies behind the halves. Before the first step all of
+ * `work` belongs to the decoder, after the last to the encoder.
  * While branches run, the results of the call that they share lie in front of the halves.
  * In a tree the trunk's result lies in `out` too, or is the input; the branches' results follow it,
  * with each part's values behind its results. Parts use `work` one after the other.
@@ -52,8 +52,10 @@ static size_t level_bytes(const struct run_part *part, int count, int step) {
 
 static size_t aux_bytes(const struct run_item *items, int count) {
     size_t bytes = 0;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         for (int p = 0; p < OP_AUX_MAX; p++) bytes += aligned(image_bytes(&items[i].aux[p]));
+        bytes += aligned(image_bytes(&items[i].table));
+    }
     return bytes;
 }
 
@@ -139,6 +141,7 @@ static struct op_call make_call(const struct run_part *part, int s, int i) {
         .failure = &item->failure,
     };
     if (s == 0) call.common = item->common;
+    if (step->op->by_profile) call.table = item->table;
     if (s == plan_aux_step(part->plan)) memcpy(call.aux, item->aux, sizeof call.aux);
     return call;
 }
@@ -288,11 +291,14 @@ static void place_inputs(const struct run_part *trunk, int count, uint8_t *base)
             items[i].shapes[0].pixels = base;
             base += shape_bytes(&items[i], 0);
         }
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         for (int p = 0; p < OP_AUX_MAX; p++) {
             items[i].aux[p].pixels = base;
             base += aligned(image_bytes(&items[i].aux[p]));
         }
+        items[i].table.pixels = base;
+        base += aligned(image_bytes(&items[i].table));
+    }
     for (int i = 0; i < count; i++)
         if (items[i].jpeg && !is_passed_on(trunk->plan, &items[i])) {
             items[i].shapes[0].pixels = base;
@@ -380,6 +386,7 @@ void run_place_branch(struct run_tree *tree, int p) {
         item->shapes[0] = trunk->items[i].shapes[trunk->plan->count];
         item->common =
             plan_common_serves(shared, p - 1) ? shared->image : (struct image){ .width = 0 };
+        item->table = trunk->items[i].table;
         if (has_aux) memcpy(item->aux, trunk->items[i].aux, sizeof item->aux);
     }
 }

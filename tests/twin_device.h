@@ -123,24 +123,33 @@ static size_t twin_encode_bytes(const struct lane_encoding *encoding) {
     const struct image *image = &encoding->image;
     const bool takes = image->depth == 8 && !image_has_alpha(image) && image->width <= 65500 &&
                        image->height <= 65500 && encoding->quality >= 1 &&
-                       encoding->quality <= 100 && encoding->profile_length <= TWIN_PROFILE_MAX;
+                       encoding->quality <= 100 &&
+                       carried_bytes(&encoding->carried) <= TWIN_PROFILE_MAX;
     return takes ? TWIN_SCRATCH : 0;
 }
 
 static void twin_encode_one(const struct lane_encoding *encoding, int place) {
     const size_t room = codec_encode_bound(&encoding->image, NULL, FORMAT_JPEG);
-    const struct metadata metadata = { .profile = (uint8_t *)encoding->profile,
-                                       .profile_length = encoding->profile_length };
+    const struct carried *carried = &encoding->carried;
+    const struct metadata metadata = {
+        .profile = (uint8_t *)carried->profile,
+        .profile_length = carried->profile_length,
+        .texts = { .exif = { [METADATA_KEEP] = (uint8_t *)carried->exif },
+                   .exif_length = { [METADATA_KEEP] = carried->exif_length },
+                   .xmp = (uint8_t *)carried->xmp,
+                   .xmp_length = carried->xmp_length }
+    };
     struct encode_options options = encode_options_default;
     uint32_t notes = 0;
-    uint8_t *file = malloc(room + encoding->profile_length + 1024);
+    uint8_t *file = malloc(room + carried_bytes(carried) + 1024);
+    options.metadata = METADATA_KEEP;
     options.quality = encoding->quality;
     const struct encoding of = { &encoding->image,
                                  &metadata,
                                  &options,
                                  NULL,
                                  file,
-                                 room + encoding->profile_length + 1024,
+                                 room + carried_bytes(carried) + 1024,
                                  &twin_device.lengths[place],
                                  &notes,
                                  NULL };

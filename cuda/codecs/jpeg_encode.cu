@@ -21,7 +21,7 @@ namespace jpeg_encode {
 enum {
     SIDE_MAX = 65500, /* libjpeg's */
     TILE_BITS_MAX = JPEG_TILE_BLOCKS * JPEG_BLOCK_BITS_MAX,
-    PROLOGUE_BYTES_MAX = 640, /* without a profile: 623 */
+    PROLOGUE_BYTES_MAX = 640, /* without anything carried: 623 */
     ROLLED_TILES_MAX = 0      /* slower on an H200, at every batch: tests/bench/kernels */
 };
 
@@ -59,7 +59,7 @@ static struct jpeg_frame frame_of(const struct jpeg_encode_image &image) {
 }
 
 static size_t prologue_bytes(const struct jpeg_encode_image &image) {
-    return jpeg_prologue_bytes(sampling_of(image), image.profile_length);
+    return jpeg_prologue_bytes(sampling_of(image), &image.carried);
 }
 
 static size_t prologue_room(const struct jpeg_encode_image &image) {
@@ -111,27 +111,27 @@ static void set_division(struct source &source, uint32_t divisor) {
     source.shift = divisor == 1 ? 0 : log2_up - 1;
 }
 
-/* Prologues without a profile, for one pixel: [colour][quality - 1]. Writing one takes longer than
- * a small image's kernels. */
+/* Prologues without anything carried, for one pixel: [colour][quality - 1]. Writing one takes
+ * longer than a small image's kernels. */
 struct prologues {
     uint8_t bytes[2][QUALITIES][PROLOGUE_BYTES_MAX];
 };
 
 static void fill_prologues(struct prologues &prologues) {
+    const struct carried nothing = {};
     for (int colour = 0; colour < 2; colour++)
         for (unsigned quality = 1; quality <= QUALITIES; quality++) {
             const struct jpeg_frame frame =
                 jpeg_frame_of(1, 1, jpeg_sampling_of(colour ? 3 : 1, quality));
-            jpeg_prologue_write(&frame, quality, NULL, 0, prologues.bytes[colour][quality - 1]);
+            jpeg_prologue_write(&frame, quality, &nothing, prologues.bytes[colour][quality - 1]);
         }
 }
 
 static void write_prologue(const struct prologues &prologues, const struct jpeg_frame &frame,
                            const struct jpeg_encode_image &image, uint8_t *bytes) {
     const size_t length = prologue_bytes(image);
-    if (image.profile_length)
-        return jpeg_prologue_write(&frame, image.quality, image.profile, image.profile_length,
-                                   bytes);
+    if (carried_bytes(&image.carried))
+        return jpeg_prologue_write(&frame, image.quality, &image.carried, bytes);
     memcpy(bytes, prologues.bytes[image.image.channels > 1][image.quality - 1], length);
     jpeg_prologue_resize(&frame, bytes, length);
 }

@@ -13,6 +13,7 @@
 #ifndef BURIN_JPEG_ENCODE_H
 #define BURIN_JPEG_ENCODE_H
 
+#include "pipeline/carried.h"
 #include "pipeline/image.h"
 #include "pipeline/status.h"
 
@@ -36,8 +37,7 @@ enum jpeg_encode_verdict {
 struct jpeg_encode_image {
     struct image image;     /* pixels on the device */
     unsigned quality;       /* 1..100 */
-    const uint8_t *profile; /* ICC, host memory, copied by jpeg_encode_launch; may be NULL */
-    size_t profile_length;  /* 0: none */
+    struct carried carried; /* copied by jpeg_encode_launch */
     size_t room;            /* bytes that its file may take */
 };
 

@@ -242,8 +242,9 @@ static enum status avif_encode(const struct encoding *encoding) {
                              .gray = image_colours(encoding->image) == 1,
                              .exact = options->lossless };
     writer.fine = is_fine(options);
-    const bool profile =
-        codec_profile_fits(encoding->metadata, image_colours(encoding->image), encoding->notes);
+    const struct carried carried =
+        codec_carried(encoding->metadata, options, image_colours(encoding->image), encoding->notes);
+    const bool profile = carried.profile_length > 0;
     const enum status status = write_avif(&writer, profile);
     if (writer.encoder) avif.encoder_destroy(writer.encoder);
     if (writer.image) avif.image_destroy(writer.image);

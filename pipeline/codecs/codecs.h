@@ -43,6 +43,13 @@ struct encoding {
     struct failure *failure; /* may be NULL */
 };
 
+/* EXIF and XMP in a file. */
+struct metadata_places {
+    const uint8_t *exif, *xmp;
+    size_t exif_length, xmp_length; /* 0: none */
+    bool packed;                    /* XMP is a stream of zlib's */
+};
+
 /* The failure of a codec that stopped for STATUS_DEADLINE or STATUS_CANCELLED. */
 enum status codec_stopped(enum status status, struct failure *failure);
 

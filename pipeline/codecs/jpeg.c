@@ -213,7 +213,7 @@ enum status jpeg_profile(const struct decoding *decoding) {
     collect(decoding, &pieces);
     if (!pieces.count && !pieces.broken) return STATUS_OK;
     if (pieces.broken || pieces.total > decoding->limits->profile_max ||
-        decoding->probe->components == 4) { /* a profile for CMYK; pixels are RGB now */
+        (decoding->probe->components == 4 && !decoding->limits->cmyk_to_srgb)) {
         *decoding->notes |= NOTE_PROFILE_DROPPED;
         return STATUS_OK;
     }
@@ -228,6 +228,22 @@ enum status jpeg_profile(const struct decoding *decoding) {
         profile += pieces.length[i];
     }
     return STATUS_OK;
+}
+
+/* The first of each. */
+static void jpeg_find_metadata(const uint8_t *bytes, size_t length,
+                               struct metadata_places *places) {
+    struct segment segment;
+    size_t at = 2;
+    while (jpeg_segment(bytes, length, &at, &segment) && segment.marker != MARKER_SOS) {
+        const bool exif = starts(&segment, JPEG_EXIF_NAME, sizeof JPEG_EXIF_NAME);
+        const bool xmp = starts(&segment, JPEG_XMP_NAME, sizeof JPEG_XMP_NAME);
+        const size_t head = exif ? sizeof JPEG_EXIF_NAME : sizeof JPEG_XMP_NAME;
+        const uint8_t **to = exif ? &places->exif : &places->xmp;
+        if (segment.marker != MARKER_APP1 || !(exif || xmp) || *to) continue;
+        *to = segment.data + head;
+        *(exif ? &places->exif_length : &places->xmp_length) = segment.length - head;
+    }
 }
 
 /* ---- the record */
@@ -262,11 +278,12 @@ const struct format_record format_jpeg = {
     .media_types = { "image/jpeg" },
     .endings = { "jpg", "jpeg" },
     .places = { [FORMATS_DESCRIBED] = 1, [FORMATS_OFFERED] = 2, [FORMATS_PREFERRED] = 2 },
-    .abilities = FORMAT_QUALITY | FORMAT_PROGRESSIVE,
+    .abilities = FORMAT_QUALITY | FORMAT_PROGRESSIVE | FORMAT_METADATA,
     .recognizes = is_jpeg,
     .probe = jpeg_probe,
     .decode = jpeg_decode,
     .read_metadata = jpeg_profile,
+    .find_metadata = jpeg_find_metadata,
     .decode_memory = jpeg_decode_memory,
     .decode_costs = { { .cpu = { 0.05f, 5, 1 }, .gpu = { 0.15f, 0.02f, 0.01f } },
                       { .cpu = { 0.05f, 8, 2 } } },

@@ -28,6 +28,29 @@ static enum status png_probe(const uint8_t *bytes, size_t length, struct probe *
     return STATUS_OK;
 }
 
+/* An iTXt has a keyword, two bytes for its packing, a language, the keyword in that, and text. */
+static void find_xmp(const struct png_chunk *chunk, struct metadata_places *places) {
+    const uint8_t *at = chunk->data + sizeof PNG_XMP, *end = chunk->data + chunk->length;
+    if (end - at < 2 || at[0] > 1 || at[1]) return;
+    places->packed = at[0];
+    at += 2;
+    for (int word = 0; word < 2; word++) {
+        const uint8_t *nul = memchr(at, 0, (size_t)(end - at));
+        if (!nul) return;
+        at = nul + 1;
+    }
+    places->xmp = at;
+    places->xmp_length = (size_t)(end - at);
+}
+
+static void png_find_metadata(const uint8_t *bytes, size_t length, struct metadata_places *places) {
+    struct png_parts parts;
+    if (png_read_parts(bytes, length, &parts, NULL)) return;
+    places->exif = parts.exif.data;
+    places->exif_length = parts.exif.length;
+    if (parts.xmp.name) find_xmp(&parts.xmp, places);
+}
+
 /* ---- the record */
 
 static bool is_png(const uint8_t *bytes, size_t length) {
@@ -45,10 +68,11 @@ const struct format_record format_png = {
     .endings = { "png" },
     /* First of what Accept likes equally: it loses nothing, and is small. */
     .places = { [FORMATS_DESCRIBED] = 2, [FORMATS_OFFERED] = 1, [FORMATS_PREFERRED] = 1 },
-    .abilities = FORMAT_COMPRESSION,
+    .abilities = FORMAT_COMPRESSION | FORMAT_METADATA,
     .recognizes = is_png,
     .probe = png_probe,
     .decode = png_decode,
+    .find_metadata = png_find_metadata,
     .decode_costs = { { .cpu = { 0.05f, 3, 1.2f } } },
     .depth = 16,
     .encode = png_encode,

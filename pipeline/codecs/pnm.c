@@ -347,7 +347,7 @@ static enum status pnm_encode(const struct encoding *encoding) {
     if (status != STATUS_OK) return status;
     *encoding->length = head + row * image->height;
     if (image_has_alpha(image)) *encoding->notes |= NOTE_ALPHA_FLATTENED;
-    if (encoding->metadata && encoding->metadata->profile_length)
+    if (codec_carried(encoding->metadata, encoding->options, 0, encoding->notes).profile_length)
         *encoding->notes |= NOTE_PROFILE_DROPPED;
     return STATUS_OK;
 }

@@ -168,6 +168,8 @@ static void read_exif(struct reader *reader, const struct chunk *chunk) {
     const bool named = chunk->there >= 6 && memcmp(chunk->data, "Exif\0", 6) == 0;
     const size_t skip = named ? 6 : 0;
     reader->header->orientation = exif_orientation(chunk->data + skip, chunk->there - skip);
+    reader->header->exif_at = (size_t)(chunk->data - reader->bytes);
+    reader->header->exif_length = chunk->there;
 }
 
 static void read_chunk(struct reader *reader, const struct chunk *chunk) {
@@ -176,6 +178,10 @@ static void read_chunk(struct reader *reader, const struct chunk *chunk) {
     if (is(chunk, "ICCP") && reader->flags & WEBP_HAS_PROFILE && !header->profile_at) {
         header->profile_at = (size_t)(chunk->data - reader->bytes);
         header->profile_length = chunk->there;
+    }
+    if (is(chunk, "XMP ") && reader->flags & WEBP_HAS_XMP) {
+        header->xmp_at = (size_t)(chunk->data - reader->bytes);
+        header->xmp_length = chunk->there;
     }
     if (is(chunk, "EXIF") && reader->flags & WEBP_HAS_EXIF) read_exif(reader, chunk);
     if (animated && is(chunk, "ANIM") && chunk->there >= WEBP_ANIM_BYTES)
@@ -287,6 +293,16 @@ static enum status webp_probe_frames(const uint8_t *bytes, size_t length, uint32
     return STATUS_OK;
 }
 
+static void webp_find_metadata(const uint8_t *bytes, size_t length,
+                               struct metadata_places *places) {
+    struct webp_header header;
+    if (webp_header_read(bytes, length, &header, NULL)) return;
+    *places = (struct metadata_places){ .exif = bytes + header.exif_at,
+                                        .exif_length = header.exif_length,
+                                        .xmp = bytes + header.xmp_at,
+                                        .xmp_length = header.xmp_length };
+}
+
 /* ---- the record */
 
 /* Bytes a pixel, measured on noise of 4 MP with libwebp 1.2.4 and rounded up. */
@@ -336,13 +352,14 @@ const struct format_record format_webp = {
     .media_types = { "image/webp" },
     .endings = { "webp" },
     .places = { [FORMATS_DESCRIBED] = 3, [FORMATS_OFFERED] = 3, [FORMATS_PREFERRED] = 3 },
-    .abilities = FORMAT_QUALITY | FORMAT_LOSSLESS | FORMAT_EFFORT,
+    .abilities = FORMAT_QUALITY | FORMAT_LOSSLESS | FORMAT_EFFORT | FORMAT_METADATA,
     .recognizes = is_webp,
     .probe = webp_probe,
     .cut_advice = ", or one written with more effort",
     .decode = webp_decode,
     .probe_frames = webp_probe_frames,
     .decode_frames = webp_decode_frames,
+    .find_metadata = webp_find_metadata,
     .decode_memory = webp_decode_memory,
     .decode_costs = { { .cpu = { 0.1f, 10, 3 } } },
     .side_max = 16383, /* 14 bits */

@@ -30,7 +30,8 @@
     "{'$ref':'#/components/parameters/device'},{'$ref':'#/components/parameters/quality'},"        \
     "{'$ref':'#/components/parameters/progressive'},{'$ref':'#/components/parameters/max_bytes'}," \
     "{'$ref':'#/components/parameters/min_quality'},{'$ref':'#/components/parameters/lossless'},"  \
-    "{'$ref':'#/components/parameters/effort'},{'$ref':'#/components/parameters/types'},"          \
+    "{'$ref':'#/components/parameters/effort'},{'$ref':'#/components/parameters/metadata'},"       \
+    "{'$ref':'#/components/parameters/profile'},{'$ref':'#/components/parameters/types'},"         \
     "{'$ref':'#/components/parameters/animation'},"                                                \
     "{'$ref':'#/components/parameters/damaged'},{'$ref':'#/components/parameters/id'}"
 
@@ -89,7 +90,9 @@ static const char openapi_parameters[] =
     "'widths':{'name':'widths','in':'query','description':'In place of width: a result of each "
     "width, all from the image as it came','style':'form','explode':false,'schema':{"
     "'type':'array','items':{'type':'integer','minimum':1,'maximum':65535},'minItems':1,"
-    "'maxItems':16,'uniqueItems':true},'example':[6,7]},"
+    "'maxItems':16,'uniqueItems':true},'example':[6,7]},";
+
+static const char openapi_file_parameters[] =
     "'quality':{'name':'quality','in':'query','description':'Of a ~quality~','schema':{"
     "'type':'integer','minimum':1,'maximum':100,'default':85},'example':85},"
     "'compression':{'name':'compression','in':'query','description':'Of a ~compression~: 0 stores, "
@@ -110,6 +113,10 @@ static const char openapi_parameters[] =
     "'animation':{'name':'animation','in':'query','description':'Of an animation: its first frame, "
     "or all as an animation, if the type has animations','schema':{'enum':['first','keep'],"
     "'default':'first'},'example':'keep'},"
+    "'profile':{'name':'profile','in':'query','description':'srgb: colours become sRGB first',"
+    "'schema':{'type':'string','enum':['keep','srgb','none'],'default':'keep'},'example':'srgb'},"
+    "'metadata':{'name':'metadata','in':'query','description':'That a ~metadata~ gets','schema':{"
+    "'type':'string','enum':['none','copyright','keep'],'default':'none'},'example':'keep'},"
     "'background':{'name':'background','in':'query','description':'Colour under transparent "
     "pixels where the type has no transparency, RRGGBB, and of operators that have a background: "
     "RRGGBBAA too','schema':{'type':'string','pattern':'" OPENAPI_COLOUR "','default':'ffffff'},"

@@ -49,6 +49,7 @@ static void put_formats(struct json_writer *json, const char *word, size_t lengt
         { "progressive", FORMAT_PROGRESSIVE },
         { "lossless", FORMAT_LOSSLESS },
         { "effort", FORMAT_EFFORT },
+        { "metadata", FORMAT_METADATA },
     };
     char text[FORMAT_LIST_MAX];
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
@@ -420,6 +421,7 @@ static void stages_schema(struct json_writer *json) {
 static void components(struct json_writer *json, const struct op_set *ops) {
     put_next(json, "'components':{'parameters':{");
     put(json, openapi_parameters);
+    put(json, openapi_file_parameters);
     put(json, "},'headers':{");
     put(json, openapi_headers);
     put(json, "},'requestBodies':{'Image':");

@@ -140,6 +140,7 @@ static enum status decode(struct state *state, struct failure *failure) {
         status = codec_decode(state->bytes, state->length, &state->probe, &state->limits,
                               &state->progress, &state->item.in, &state->metadata, &state->notes,
                               failure);
+    codec_make_table(&state->metadata, &state->probe, &state->item, &state->notes);
     if (state->metadata.profile_length && plan_assumes_srgb(&state->options.plan))
         state->notes |= NOTE_SRGB_ASSUMED;
     for (int p = 0; p < OP_AUX_MAX && status == STATUS_OK; p++) {
@@ -220,7 +221,7 @@ static enum status recode(struct state *state, const struct device_codec *codec,
     if (state->item.failure.status) return *failure = state->item.failure, failure->status;
     state->result_length = state->item.file.length;
     state->fitting = state->item.fitting;
-    codec_note_colour(&state->metadata, state->options.encode.format, &state->notes);
+    codec_note_colour(&state->metadata, &state->options.encode, &state->notes);
     return state->item.want == RUN_PIXELS ? encode(state, failure) : STATUS_OK;
 }
 
@@ -433,6 +434,7 @@ static enum status work_through(struct state *state, struct failure *failure) {
     state->limits.accept_damage = state->options.accept_damage;
     if (status == STATUS_OK) progress_line_stage(&state->line, "reading");
     if (status == STATUS_OK) status = read_input(state, failure);
+    if (!status) status = options_settle(&state->options, &state->probe, &state->limits, failure);
     for (int i = 0; i < widths && status == STATUS_OK; i++) status = make_width(state, i, failure);
     if (!widths && status == STATUS_OK) status = make_result(state, failure);
     progress_line_release(&state->line);

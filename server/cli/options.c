@@ -361,3 +361,14 @@ int options_usage(void) {
     }
     return 0;
 }
+
+enum status options_settle(struct options *options, const struct probe *probe,
+                           struct codec_limits *limits, struct failure *failure) {
+    enum status status = STATUS_OK;
+    if (options->encode.profile == PROFILE_SRGB && probe->profile)
+        status = plan_begin_with(&options->plan, "srgb", failure);
+    if (options->encode.profile == PROFILE_SRGB) options->encode.profile = PROFILE_KEEP;
+    limits->cmyk_to_srgb = plan_converts(&options->plan);
+    if (limits->cmyk_to_srgb) options->encode.profile = PROFILE_SRGB;
+    return status;
+}

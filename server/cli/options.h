@@ -40,6 +40,11 @@ int options_usage(void); /* prints the help; returns the exit status 0 */
 
 enum status options_read(struct options *options, int argc, char **argv, struct failure *failure);
 
+/* Once the image's header is known: with a profile, profile=srgb begins the plan with a step, and
+ * lets CMYK be converted. */
+enum status options_settle(struct options *options, const struct probe *probe,
+                           struct codec_limits *limits, struct failure *failure);
+
 /* PATTERN with WIDTH in place of its %w; false: SIZE is too small. */
 bool options_path(const char *pattern, uint32_t width, char *path, size_t size);
 

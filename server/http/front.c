@@ -122,7 +122,8 @@ static enum status open_slots(struct front *front, int gpus, struct failure *fai
     const struct config *config = front->service.config;
     /* The largest possible answer is uncompressed 16-bit RGBA. Runs of a job may leave one another
      * half as many bytes of pixels beside it. */
-    const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
+    const size_t answer =
+        (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max + 2 * METADATA_MAX;
     const size_t left = (size_t)config->pixels_max * 4;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* the result starts at a page */
     const struct slot_options options = {

@@ -70,7 +70,7 @@ const struct param imaginary_rest[] = {
     [REST_NOROTATION] = FLAG("norotation", "Leave the orientation of EXIF as it is"),
     [REST_NOPROFILE] = FLAG("noprofile", "Leave the colour profile out"),
     [REST_STRIPMETA] = { .name = "stripmeta",
-                         .summary = "Leave metadata out",
+                         .summary = "Leave metadata out; false: keep them",
                          .type = PARAM_BOOL,
                          .def = true },
     [REST_PALETTE] = FLAG("palette", "A PNG of few colours"),
@@ -278,6 +278,8 @@ static bool takes_of_path(const struct dialect *dialect, const struct plan *plan
 /* NULL: NAME does not set how the file is written. */
 static const char *file_option(const char *name) {
     if (strcmp(name, "interlace") == 0) return "progressive";
+    if (strcmp(name, "stripmeta") == 0) return "metadata";
+    if (strcmp(name, "noprofile") == 0) return "profile";
     return strcmp(name, "type") == 0 || strcmp(name, "quality") == 0 ||
                    strcmp(name, "compression") == 0
                ? name

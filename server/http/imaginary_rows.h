@@ -58,10 +58,10 @@ enum rest_param {
     REST_SIGMA,
     REST_COLORSPACE,
     REST_FIELD,
-    REST_REFUSED, /* from here on only the default is accepted, or the value is ignored */
+    REST_NOPROFILE, /* becomes profile=none or keep */
+    REST_STRIPMETA, /* becomes metadata=none or keep */
+    REST_REFUSED,   /* from here on only the default is accepted, or the value is ignored */
     REST_NOROTATION = REST_REFUSED,
-    REST_NOPROFILE,
-    REST_STRIPMETA,
     REST_PALETTE,
     REST_MINAMPL,
     REST_PARAMS

@@ -350,9 +350,6 @@ static enum status add_all(const struct imaginary *imaginary, struct plan *plan,
 static enum status check_refused(const struct imaginary *imaginary, struct failure *failure) {
     static const char *const reasons[REST_PARAMS] = {
         [REST_NOROTATION] = "the image is always rotated as its EXIF says: leave norotation out",
-        [REST_NOPROFILE] = "the colour profile is always kept, since colours depend on it: leave "
-                           "noprofile out",
-        [REST_STRIPMETA] = "metadata such as EXIF are never kept: leave stripmeta out",
         [REST_PALETTE] = "a PNG keeps all its colours: leave palette out",
         [REST_MINAMPL] = "the blur is exact and needs no minampl: give sigma alone",
     };

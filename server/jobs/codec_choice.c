@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jobs/codec_choice.h"
 
+#include "pipeline/srgb_table.h"
+
 static enum codec_place choose_decoder(const struct device_codec *codec,
                                        const struct codec_limits *limits,
                                        const struct codec_request *request,
@@ -36,9 +38,10 @@ static enum codec_place choose_encoder(const struct device_codec *codec,
                                        const struct codec_choice *choice, struct run_item *run,
                                        uint32_t *notes) {
     struct lane_encoding *file = &run->file;
-    const struct metadata *metadata = &choice->metadata;
     if (request->encode.format != FORMAT_JPEG) return CODEC_FORMAT;
-    if (request->probe->profile && choice->decoded_by != CODEC_DEVICE) return CODEC_PROFILE;
+    if (request->probe->profile && request->encode.profile == PROFILE_KEEP &&
+        choice->decoded_by != CODEC_DEVICE)
+        return CODEC_PROFILE;
     if (request->encode.progressive || run_wants_file(run)) return CODEC_KIND;
     if (!request->room_bytes) return CODEC_ROOM;
     *file = (struct lane_encoding){ .image = *result,
@@ -47,9 +50,8 @@ static enum codec_place choose_encoder(const struct device_codec *codec,
                                     .capacity = request->room_bytes };
     run->encode_bytes = codec->encode_bytes(file);
     if (!run->encode_bytes) return CODEC_KIND;
-    if (!codec_profile_fits(metadata, image_colours(result), notes)) return CODEC_DEVICE;
-    file->profile = metadata->profile;
-    file->profile_length = metadata->profile_length;
+    file->carried =
+        codec_carried(&choice->metadata, &request->encode, image_colours(result), notes);
     run->encode_bytes = codec->encode_bytes(file);
     return run->encode_bytes ? CODEC_DEVICE : CODEC_PROFILE;
 }
@@ -73,11 +75,23 @@ void codec_choose(const struct device_codec *codec, enum codec_place cores,
                   struct run_item *run) {
     struct image shapes[PLAN_STEPS_MAX + 1];
     codec_choose_decoder(codec, cores, limits, request, choice, run);
+    if (request->probe->profile && plan_converts(plan)) run->table = srgb_table_shape(&run->in);
     choice->encoded_by = CODEC_NOBODY;
     if (request->encode.format == FORMAT_NONE) return;
+    codec_keep_metadata(request->bytes, request->length, request->probe, limits,
+                        request->encode.metadata, &choice->metadata, &choice->notes);
     /* run_reserve reports a shape that the plan refuses. */
     const bool refused = plan_shapes(plan, &run->in, UINT64_MAX, shapes, NULL) != STATUS_OK;
     choice->encoded_by =
         codec_choose_encoder(refused ? NULL : codec, cores, request,
                              refused ? NULL : &shapes[plan->count], choice, run, &choice->notes);
+}
+
+/* The decoder has converted CMYK, or noted why not. */
+void codec_make_table(const struct metadata *metadata, const struct probe *probe,
+                      const struct run_item *run, uint32_t *notes) {
+    if (!run->table.width) return;
+    const bool usable =
+        srgb_table_make(metadata->profile, metadata->profile_length, &run->in, &run->table);
+    if (!usable && probe->components != 4) *notes |= NOTE_PROFILE_UNUSABLE;
 }

@@ -46,6 +46,10 @@ enum codec_place codec_choose_encoder(const struct device_codec *codec, enum cod
                                       const struct image *result, const struct codec_choice *choice,
                                       struct run_item *run, uint32_t *notes);
 
+/* Fills the table of RUN, if it has one, from the profile of METADATA; or-s into NOTES. */
+void codec_make_table(const struct metadata *metadata, const struct probe *probe,
+                      const struct run_item *run, uint32_t *notes);
+
 /* Chooses both for one result. */
 void codec_choose(const struct device_codec *codec, enum codec_place cores,
                   const struct codec_limits *limits, const struct plan *plan,

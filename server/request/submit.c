@@ -38,6 +38,7 @@ void request_release_unplanned(struct request *request) {
 struct work {
     struct plan_tree plans;
     struct image shapes[PLAN_PARTS_MAX][PLAN_STEPS_MAX + 1]; /* of each part: plan_shapes' */
+    bool only_values; /* every step of the request returns values: it asks for no image */
 };
 
 static const struct image *part_result(const struct work *work, int part) {
@@ -83,11 +84,6 @@ static enum status count_values(const struct work *work, uint32_t *count, struct
         "the steps of all outputs return %llu values for this image, more than the %d of one "
         "request; ask for fewer bins, steps or outputs",
         (unsigned long long)values, PLAN_VALUES_MAX);
-}
-
-/* Every step returns values: the image stays as it came. */
-static bool returns_values_only(const struct work *work) {
-    return work->plans.count == 1 && plan_only_reports(&work->plans.parts[0]);
 }
 
 /* Bit i is set if the further image at place i is there. */
@@ -293,6 +289,26 @@ static enum status make_plans(struct request *request, uint64_t pixels_max, stru
     return status;
 }
 
+/* If results are to be sRGB and the image has a profile, the first step of all converts it. */
+static enum status settle_profile(struct work *work, struct job *job, struct failure *failure) {
+    struct plan *trunk = &work->plans.parts[0];
+    enum status status = STATUS_OK;
+    int wanted = 0;
+    for (int o = 0; o < job_output_count(job); o++)
+        wanted += job->outputs[o].encode.profile == PROFILE_SRGB;
+    if (wanted && wanted < job_output_count(job))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "profile=srgb is for all outputs or none: give it beside operations");
+    if (wanted && job->probe.profile) status = plan_begin_with(trunk, "srgb", failure);
+    for (int o = 0; o < job_output_count(job); o++) {
+        const bool converts =
+            plan_converts(trunk) || plan_converts(&work->plans.parts[job->outputs[o].part]);
+        if (wanted || converts)
+            job->outputs[o].encode.profile = converts ? PROFILE_SRGB : PROFILE_KEEP;
+    }
+    return status ? status : plan_tree_check(&work->plans, failure);
+}
+
 /* Checks the input and every step's output against the limits. */
 static enum status check_image(struct request *request, struct work *work,
                                struct failure *failure) {
@@ -304,6 +320,9 @@ static enum status check_image(struct request *request, struct work *work,
     if (!status) status = probe_check_data(&job->probe, request->settings.accept_damage, failure);
     if (!status) status = count_frames(request, &limits, failure);
     if (!status) status = make_plans(request, limits.pixels_max, work, failure);
+    work->only_values =
+        !status && work->plans.count == 1 && plan_only_reports(&work->plans.parts[0]);
+    if (!status) status = settle_profile(work, job, failure);
     if (!status) status = compute_shapes(work, &job->probe.shape, limits.pixels_max, failure);
     if (!status) status = size_results(work, job, limits.pixels_max, failure);
     if (!status) status = request_check_aux(request, work, failure);
@@ -314,11 +333,10 @@ static enum status check_image(struct request *request, struct work *work,
 
 static void negotiate(struct request *request, const struct work *work) {
     struct job *job = request_job(request);
-    const struct settings *settings = &request->settings;
     const struct negotiation *accept = &request->accept, *types = accepted_types(request);
-    request->answer = settings->outputs ? negotiation_answer_several(accept)
-                                        : negotiation_answer(accept, returns_values_only(work) &&
-                                                                         !settings->encode.format);
+    const bool values = work->only_values && !request->settings.encode.format;
+    request->answer = request->settings.outputs ? negotiation_answer_several(accept)
+                                                : negotiation_answer(accept, values);
     for (int o = 0; o < job_output_count(job); o++) {
         struct job_output *output = &job->outputs[o];
         if (!output->encode.format)
@@ -348,16 +366,15 @@ static void place_pixels(struct job *job) {
 
 static void fill_job(struct request *request, const struct work *work) {
     struct job *job = request_job(request);
-    const struct settings *settings = &request->settings;
     job->io_thread = request->io_thread;
     snprintf(job->request_id, sizeof job->request_id, "%s", request->id);
     memcpy(job->trace_id, request->trace.id, sizeof job->trace_id);
-    memcpy(job->device, settings->device, sizeof job->device);
+    memcpy(job->device, request->settings.device, sizeof job->device);
     job->client = request->grant.use.quota ? quota_client(request->grant.use.quota)
                                            : client_unit(&request->client);
     job->share = (int32_t)request->grant.share;
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
-    job->accept_damage = settings->accept_damage;
+    job->accept_damage = request->settings.accept_damage;
     place_pixels(job);
     job->json_only = request->answer == ANSWER_JSON;
     for (int o = 0; o < job_output_count(job); o++)

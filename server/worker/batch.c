@@ -122,13 +122,15 @@ static enum status take_pixels(struct item *item, const struct image *into) {
 }
 
 static enum status decode_image(const struct batch *batch, struct item *item,
-                                const struct image *into) {
+                                const struct run_item *run) {
     struct job *job = item->job;
     struct codec_limits limits = batch->executor->limits;
-    if (job->decodes_apart) return take_pixels(item, into);
+    if (job->decodes_apart) return take_pixels(item, &run->in);
     limits.accept_damage = job->accept_damage;
+    limits.cmyk_to_srgb = run->table.width > 0;
     return codec_decode(item->bytes + job->image_offset, job->image_length, &job->probe, &limits,
-                        &job->progress, into, &item->choice.metadata, &job->notes, &job->failure);
+                        &job->progress, &run->in, &item->choice.metadata, &job->notes,
+                        &job->failure);
 }
 
 /* Decodes the images beside the main one. Where the device decodes the main image, a failure here
@@ -143,7 +145,7 @@ static bool fail_beside(const struct batch *batch, struct item *item, struct run
 }
 
 static bool fails_to_decode(const struct batch *batch, struct item *item, struct run_item *run) {
-    return batch_check_progress(item->job) || (!run->jpeg && decode_image(batch, item, &run->in)) ||
+    return batch_check_progress(item->job) || (!run->jpeg && decode_image(batch, item, run)) ||
            fail_beside(batch, item, run);
 }
 
@@ -163,12 +165,14 @@ static void decode_one(void *argument, int index) {
     const int64_t start = clock_ns();
     item->failed = fails_to_decode(batch, item, run);
     if (item->failed && batch_reclaims(job)) item->failed = fails_to_decode(batch, item, run);
+    codec_make_table(&item->choice.metadata, &job->probe, run, &job->notes);
     memcpy(job->warning, item->choice.metadata.warning, sizeof job->warning);
     job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
 }
 
-static bool has_aux(const struct job *job) {
-    bool any = false;
+/* Whether cores prepare something beside the image itself. */
+static bool has_more(const struct job *job, const struct run_item *run) {
+    bool any = run->table.width > 0;
     for (int p = 0; p < OP_AUX_MAX; p++) any |= job->aux[p].length != 0;
     return any;
 }
@@ -188,7 +192,7 @@ bool batch_decode(struct batch *batch) {
     bool any = false;
     for (int i = 0; i < batch->count; i++) {
         struct item *item = &batch->items[i];
-        if (!batch->run_items[i].jpeg || has_aux(item->job))
+        if (!batch->run_items[i].jpeg || has_more(item->job, &batch->run_items[i]))
             batch->chosen[count++] = i;
         else
             item->failed = batch_check_progress(item->job) != STATUS_OK;

@@ -53,10 +53,11 @@ static void fill_output(const struct batch *batch, struct item *item, struct job
     output->image.pixels = NULL;
     output->type = job_output_type(item->job, output);
     output->compute_ms = (float)batch->tree.parts[output->part].compute_ms;
-    if (item->choice.metadata.profile_length && assumes_srgb(batch, output->part))
+    if (item->choice.metadata.profile_length && output->encode.profile != PROFILE_SRGB &&
+        assumes_srgb(batch, output->part))
         output->notes |= NOTE_SRGB_ASSUMED;
     if (output->encoded_by != CODEC_DEVICE) return;
-    codec_note_colour(&item->choice.metadata, output->type, &output->notes);
+    codec_note_colour(&item->choice.metadata, &output->encode, &output->notes);
     output->offset = (uint64_t)(run->file.bytes - item->bytes);
     output->length = run->file.length;
     output->fitting = run->fitting;
@@ -87,7 +88,9 @@ static enum status leave_pixels(const struct executor *executor, struct item *it
         if (batch_check_progress(job)) return job->failure.status;
         memcpy(to, image_row(image, y), row);
     }
-    codec_note_colour(&item->choice.metadata, output->type, &output->notes);
+    const struct encode_options options = job_encode_options(job, output);
+    codec_carried(&item->choice.metadata, &options, image_colours(image), &output->notes);
+    codec_note_colour(&item->choice.metadata, &options, &output->notes);
     return STATUS_OK;
 }
 

@@ -8,6 +8,7 @@
 
 #include "pipeline/aux_image.h"
 #include "pipeline/codec.h"
+#include "pipeline/srgb_table.h"
 #include "server/api/values_json.h"
 
 /* After this many jobs that did not fit, the batch counts as full: a different lane reads the
@@ -50,7 +51,12 @@ static uint64_t file_room(const struct image *image, const struct encode_options
     const uint64_t samples = encode->quality < 90   ? pixels / 8 * 5
                              : encode->quality < 95 ? pixels / 4 * 5
                                                     : pixels / 4 * 5 * image->channels;
-    return samples + ROOM_LEAST + choice->metadata.profile_length;
+    uint32_t ignored;
+    struct encode_options jpeg = *encode;
+    jpeg.format = FORMAT_JPEG;
+    const struct carried carried =
+        codec_carried(&choice->metadata, &jpeg, image_colours(image), &ignored);
+    return samples + ROOM_LEAST + carried_bytes(&carried);
 }
 
 /* Chooses OUTPUT's encoder; a file of the device takes its room from REQUEST's. */
@@ -85,6 +91,10 @@ static void choose_codecs(struct batch *batch, struct item *item, bool known) {
     };
     codec_choose_decoder(batch->attempt.codec, batch->attempt.cores, &batch->executor->limits,
                          &request, &item->choice, &batch->run_items[batch->count]);
+    for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
+        codec_keep_metadata(request.bytes, request.length, &job->probe, &batch->executor->limits,
+                            job->outputs[o].encode.metadata, &item->choice.metadata,
+                            &item->choice.notes);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
         choose_encoder(batch, item, &job->outputs[o], known, &request);
     job->notes = item->choice.notes;
@@ -131,6 +141,8 @@ static void propose(struct batch *batch, int slot) {
     run->timing = &job->timing;
     for (int p = 0; p < OP_AUX_MAX; p++)
         if (job->aux[p].length) run->aux[p] = aux_image_shape(&job->aux[p].probe);
+    for (int p = 0; p < batch->plans.count && job->probe.profile; p++)
+        if (plan_converts(&batch->plans.parts[p])) run->table = srgb_table_shape(&run->in);
     const bool known = find_shapes(batch, &run->in);
     choose_codecs(batch, item, known);
     run->codec_bytes = codec_bytes(batch, job, known);
@@ -163,6 +175,7 @@ static struct load load_of(struct batch *batch, const struct job *job) {
     if (trunk->jpeg) work = larger(work, trunk->decode_bytes);
     if (files) load.device = image + results + larger(work, encode);
     for (int p = 0; p < OP_AUX_MAX; p++) load.in += image_bytes(&trunk->aux[p]);
+    load.in += image_bytes(&trunk->table);
     return load;
 }
 

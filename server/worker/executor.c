@@ -28,6 +28,7 @@ struct codec_limits executor_limits(const struct config *config) {
         .scan_pixels_max = (uint64_t)config->scan_pixels_max,
         .memory_max = (size_t)config->codec_memory_bytes,
         .profile_max = (size_t)config->profile_bytes_max,
+        .metadata_max = (size_t)config->metadata_bytes_max,
         .exposed = true,
     };
 }

@@ -15,6 +15,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/run.h"
 #include "tests/cuda/test_images.h"
+#include "tests/made_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +52,8 @@ struct job {
     struct plan plan;
     int count;
     struct image in[RUN_BATCH_MAX], out[RUN_BATCH_MAX]; /* shapes, strides padded */
-    struct image aux[RUN_BATCH_MAX * OP_AUX_MAX];       /* width 0 where none is given */
+    struct image aux[RUN_BATCH_MAX * OP_AUX_MAX]; /* width 0 where none is given; the first of an
+                                                     operator by profile is its table */
     bool with_aux;
     enum content first_content;                          /* of the first image; the others follow */
     void (*draw)(const struct image *image, int number); /* draws the inputs instead; or NULL */
@@ -84,7 +86,10 @@ static struct op_call make_call(const struct job *job, int i, struct failure *fa
                             .out = op->values ? job->in[i] : job->out[i],
                             .values = op->values ? job->out[i].pixels : NULL,
                             .failure = failure };
-    memcpy(call.aux, &job->aux[i * OP_AUX_MAX], sizeof call.aux);
+    if (op->by_profile)
+        call.table = job->aux[i * OP_AUX_MAX];
+    else
+        memcpy(call.aux, &job->aux[i * OP_AUX_MAX], sizeof call.aux);
     return call;
 }
 
@@ -100,7 +105,9 @@ static void fill_inputs(struct job *job) {
             fill(&job->in[i], (enum content)((job->first_content + i) % CONTENTS),
                  99u + (unsigned)i);
     for (int i = 0; i < job->count * OP_AUX_MAX; i++)
-        if (job->draw_aux)
+        if (job->plan.steps[0].op->by_profile && job->aux[i].width)
+            made_table_fill(&job->aux[i], &job->in[i / OP_AUX_MAX], (unsigned)i / OP_AUX_MAX);
+        else if (job->draw_aux)
             job->draw_aux(&job->aux[i], i);
         else
             fill(&job->aux[i], i % 4 ? NOISE : GRADIENT, 7u + (unsigned)i);
@@ -212,6 +219,8 @@ static inline void add_image(struct job *job, struct image in, enum padding padd
         struct image *aux = &job->aux[job->count * OP_AUX_MAX + p];
         *aux = job->with_aux ? image_shape(in.width, in.height, 1, 8) : (struct image){ 0 };
         if (aux->width) aux->stride = padded(aux, padding);
+        if (job->plan.steps[0].op->by_profile && p == 0 && job->count % 5 != 4)
+            *aux = srgb_table_shape(&in);
     }
     out.stride = padded(&out, padding);
     const struct values_shape values = plan_step_values(&job->plan, 0, shapes);

@@ -16,6 +16,7 @@ static const struct codec_limits fuzz_limits = {
     .scan_pixels_max = 2 << 20,
     .memory_max = 16 << 20,
     .profile_max = 64 << 10,
+    .metadata_max = 4 << 10,
 };
 
 /* Samples lie as they were made, and an exact allocation lets sanitizers see one byte too many. */
@@ -27,8 +28,11 @@ static inline uint8_t *fuzz_decode(const uint8_t *bytes, size_t length, const st
     image->stride = image_row_bytes(image);
     image->pixels = malloc(image_bytes(image));
     if (codec_decode(bytes, length, probe, &fuzz_limits, NULL, image, metadata, &notes, &failure) ==
-        STATUS_OK)
+        STATUS_OK) {
+        for (int kept = METADATA_NONE; kept < METADATA_CHOICES && metadata; kept++)
+            codec_keep_metadata(bytes, length, probe, &fuzz_limits, kept, metadata, &notes);
         return image->pixels;
+    }
     if (!failure.message[0]) abort(); /* no failure without its sentence */
     free(image->pixels);
     return image->pixels = NULL;
@@ -71,6 +75,7 @@ static inline void fuzz_encode(const struct image *image, const struct metadata 
     struct encode_options options = encode_options_default;
     options.format = format;
     options.compression = (int)(image->width & 3);
+    options.metadata = (int)(image->width % METADATA_CHOICES);
     options.quality = 1 + (int)(image->height % 100);
     const size_t bound = codec_encode_bound(image, metadata, format);
     uint8_t *bytes = malloc(bound);

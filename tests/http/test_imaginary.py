@@ -271,8 +271,8 @@ def test_numbers_of_json_are_cut_off(daemon):
         assert answer.status == 200 and answer.body == own.body, (given, answer.body[:200])
 
 
-IGNORED = [("palette=true", "palette"), ("speed=3", "speed"), ("minampl=0.5", "minampl"), ("noprofile=true", "noprofile"),
-           ("stripmeta=false", "stripmeta"), ("dpi=150&text=a%20b", "dpi, text"), ("url=http://127.0.0.1/a.jpg", "url"), ("file=a.jpg", "file"),
+IGNORED = [("palette=true", "palette"), ("speed=3", "speed"), ("minampl=0.5", "minampl"),
+           ("dpi=150&text=a%20b", "dpi, text"), ("url=http://127.0.0.1/a.jpg", "url"), ("file=a.jpg", "file"),
            ("sign=abc", "sign"), ("nonsense=1", "nonsense"), ("top=3&factor=2", "top, factor"), ("extend=blue", "extend"),
            ("gravity=up", "gravity"), ("aspectratio=x", "aspectratio"), ("speed=1&speed=2", "speed"), ("%1b%22=1", '?"'),
            ("palette=false&minampl=0&stripmeta=true&noprofile=f", ""), ("speed=&nonsense=&stripmeta=", ""), ("key=secret", ""), ("key=", ""),
@@ -481,8 +481,6 @@ REFUSED = [
     ("/flip?sigma=100", ["sigma", "64"]),
     ("/flip?colorspace=cmyk", ["colorspace", "srgb | bw"]),
     ("/flip?norotation=true", ["norotation", "EXIF"]),
-    ("/flip?noprofile=true", ["noprofile"]),
-    ("/flip?stripmeta=false", ["stripmeta"]),
     ("/flip?palette=true", ["palette"]),
     ("/blur?sigma=2&minampl=0.5", ["minampl", "sigma alone"]),
     ("/flip?field=picture", ["field", "file | image | media"]),

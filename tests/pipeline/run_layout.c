@@ -53,7 +53,7 @@ static struct lane *twin, *cpu;
 static void make_picture(struct picture *picture, uint32_t *seed) {
     struct image image = new_waves(1 + next_random(seed) % 60, 1 + next_random(seed) % 60, 3);
     const struct jpeg_recipe recipe = { .image = &image, .orientation = next_random(seed) % 9 };
-    struct metadata metadata;
+    struct metadata metadata = { 0 };
     picture->file = make_jpeg(&recipe);
     picture->pixels = must_decode(&picture->file, &metadata, NULL);
     metadata_release(&metadata);

@@ -245,16 +245,14 @@ static bool write_string(const struct work *work, uint32_t t, uint64_t before, s
 }
 
 static enum status write_file(const struct work *work, const struct encoding *encoding) {
-    const struct metadata *metadata = encoding->metadata;
     const unsigned quality = (unsigned)encoding->options->quality;
-    const bool profiled = codec_profile_fits(metadata, work->image->channels, encoding->notes);
-    const size_t profile = profiled ? metadata->profile_length : 0;
+    const struct carried carried = codec_carried(encoding->metadata, encoding->options,
+                                                 work->image->channels, encoding->notes);
     struct file file = { .bytes = encoding->bytes, .capacity = encoding->capacity };
     uint64_t before = 0;
-    file.length = jpeg_prologue_bytes((enum jpeg_sampling)work->frame.sampling, profile);
+    file.length = jpeg_prologue_bytes((enum jpeg_sampling)work->frame.sampling, &carried);
     if (file.length > file.capacity) return codec_overflow(encoding);
-    jpeg_prologue_write(&work->frame, quality, profiled ? metadata->profile : NULL, profile,
-                        file.bytes);
+    jpeg_prologue_write(&work->frame, quality, &carried, file.bytes);
     for (uint32_t t = 0; t < work->tiles; t++) {
         if (!write_string(work, t, before, &file))
             return fail(encoding->failure, STATUS_INTERNAL, "tile %u is not as it was described",

@@ -25,7 +25,8 @@ bool gif_begin_animation(struct animation_file *file) {
                              0,
                              0 };
     uint8_t *at = animation_room(file, sizeof head);
-    if (file->metadata->profile_length) *file->notes |= NOTE_PROFILE_DROPPED;
+    if (codec_carried(file->metadata, file->options, 0, file->notes).profile_length)
+        *file->notes |= NOTE_PROFILE_DROPPED;
     if (!at) return false;
     memcpy(at, head, sizeof head);
     if (file->plays == 1) return true;

@@ -171,7 +171,7 @@ enum status gif_encode(const struct encoding *encoding) {
     free(indices);
     if (status) return status;
     if (encoding->image->depth == 16) *encoding->notes |= NOTE_DEPTH_CUT;
-    if (encoding->metadata && encoding->metadata->profile_length)
+    if (codec_carried(encoding->metadata, encoding->options, 0, encoding->notes).profile_length)
         *encoding->notes |= NOTE_PROFILE_DROPPED;
     return STATUS_OK;
 }

@@ -15,7 +15,8 @@ enum status jpeg_decode(const struct decoding *decoding);
 enum status jpeg_encode(const struct encoding *encoding);
 size_t jpeg_bound(const struct image *image, size_t profile_length);
 
-/* Joins the ICC profile that APP2 segments carry; a broken or too large one is left out and noted.
+/* Joins the ICC profile that APP2 segments carry; a broken or too large one is left out and
+ * noted, and so is one of CMYK unless the decoder converts by it.
  * The metadata owns it. STATUS_NO_MEMORY. */
 enum status jpeg_profile(const struct decoding *decoding);
 

@@ -12,6 +12,7 @@
 #include "pipeline/codecs/jpeg/guard.h"
 #include "pipeline/codecs/jpeg/lost.h"
 #include "pipeline/codecs/jpeg/segment.h"
+#include "pipeline/srgb_table.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -28,10 +29,11 @@ struct reader {
     jpeg_marker_parser_method read_restart_marker; /* libjpeg's */
     const struct decoding *decoding;
     struct oriented_rows rows;
-    uint8_t *cmyk_row;  /* one row; NULL: the JPEG is not CMYK */
-    size_t length;      /* bytes given to libjpeg */
-    uint32_t rows_done; /* stored rows */
-    int scans;          /* begun when libjpeg failed before the first row; else 0 */
+    struct cmyk_rows *by_profile; /* NULL: CMYK becomes RGB by cmyk_to_rgb */
+    uint8_t *cmyk_row;            /* one row; NULL: the JPEG is not CMYK */
+    size_t length;                /* bytes given to libjpeg */
+    uint32_t rows_done;           /* stored rows */
+    int scans;                    /* begun when libjpeg failed before the first row; else 0 */
 };
 
 static struct reader *reader_of(struct jpeg_guard *guard) {
@@ -232,7 +234,10 @@ static void read_jpeg_rows(struct reader *reader) {
         uint8_t *row = oriented_rows_begin(&reader->rows, y);
         JSAMPROW lines[1] = { reader->cmyk_row ? reader->cmyk_row : row };
         jpeg_read_scanlines(cinfo, lines, 1);
-        if (reader->cmyk_row) cmyk_to_rgb(reader->cmyk_row, cinfo->output_width, row);
+        if (reader->cmyk_row && reader->by_profile)
+            cmyk_rows_convert(reader->by_profile, reader->cmyk_row, cinfo->output_width, row);
+        else if (reader->cmyk_row)
+            cmyk_to_rgb(reader->cmyk_row, cinfo->output_width, row);
         oriented_rows_end(&reader->rows, y);
         reader->rows_done = y + 1;
     }
@@ -286,19 +291,39 @@ static enum status read_guarded(struct reader *reader) {
     return status;
 }
 
+/* Opens the profile of a CMYK picture that is to be converted by it; *ROWS is NULL without one. */
+static enum status open_cmyk(const struct decoding *decoding, struct cmyk_rows **rows) {
+    struct metadata *metadata = decoding->metadata;
+    *rows = NULL;
+    if (decoding->probe->components != 4 || !decoding->limits->cmyk_to_srgb) return STATUS_OK;
+    const enum status status = jpeg_profile(decoding);
+    if (!metadata->profile_length) return status;
+    *rows = cmyk_rows_open(metadata->profile, metadata->profile_length);
+    if (!*rows) *decoding->notes |= NOTE_PROFILE_UNUSABLE;
+    free(metadata->profile); /* pixels are RGB now */
+    metadata->profile = NULL;
+    metadata->profile_length = 0;
+    return STATUS_OK;
+}
+
 /* libjpeg writes no row before the last of several scans. If it fails in one of them, it is started
  * again with the bytes of the scans before. */
 enum status jpeg_decode(const struct decoding *decoding) {
-    struct reader reader = { .decoding = decoding, .length = decoding->length };
-    enum status status = read_guarded(&reader);
+    struct cmyk_rows *rows;
+    enum status status = open_cmyk(decoding, &rows);
+    if (status) return status;
+    struct reader reader = { .decoding = decoding, .length = decoding->length, .by_profile = rows };
+    status = read_guarded(&reader);
     if (reader.scans) {
         const size_t length = scan_end(decoding, reader.scans);
-        reader = (struct reader){ .decoding = decoding, .length = length };
+        reader = (struct reader){ .decoding = decoding, .length = length, .by_profile = rows };
         status = read_guarded(&reader);
     }
+    cmyk_rows_close(rows);
     if (status == STATUS_OK && decoding->failure) decoding->failure->status = STATUS_OK;
-    if (status == STATUS_OK) status = jpeg_profile(decoding);
-    if (status == STATUS_OK && decoding->probe->components == 4)
-        *decoding->notes |= NOTE_CMYK_CONVERTED;
+    const bool cmyk = decoding->probe->components == 4;
+    if (status == STATUS_OK && !(cmyk && decoding->limits->cmyk_to_srgb))
+        status = jpeg_profile(decoding);
+    if (status == STATUS_OK && cmyk && !rows) *decoding->notes |= NOTE_CMYK_CONVERTED;
     return status;
 }

@@ -6,6 +6,7 @@
 #include "pipeline/codecs/common/flatten.h"
 #include "pipeline/codecs/jpeg/codec.h"
 #include "pipeline/codecs/jpeg/guard.h"
+#include "pipeline/codecs/jpeg/segment.h"
 
 #include <stdlib.h>
 
@@ -119,14 +120,25 @@ static void write_jpeg_rows(struct writer *writer) {
     }
 }
 
+static void write_app1(struct writer *writer, const char *name, size_t name_length,
+                       const uint8_t *bytes, size_t length) {
+    if (!length) return;
+    jpeg_write_m_header(&writer->cinfo, MARKER_APP1, (unsigned)(name_length + length));
+    for (size_t i = 0; i < name_length; i++) jpeg_write_m_byte(&writer->cinfo, name[i]);
+    for (size_t i = 0; i < length; i++) jpeg_write_m_byte(&writer->cinfo, bytes[i]);
+}
+
 static void write_jpeg(void *argument) {
     struct writer *writer = argument;
-    const struct metadata *metadata = writer->encoding->metadata;
+    const struct encoding *encoding = writer->encoding;
+    const struct carried carried =
+        codec_carried(encoding->metadata, encoding->options, writer->colours, encoding->notes);
     set_up(writer);
     jpeg_start_compress(&writer->cinfo, TRUE);
-    if (codec_profile_fits(metadata, writer->colours, writer->encoding->notes))
-        jpeg_write_icc_profile(&writer->cinfo, metadata->profile,
-                               (unsigned)metadata->profile_length);
+    write_app1(writer, JPEG_EXIF_NAME, sizeof JPEG_EXIF_NAME, carried.exif, carried.exif_length);
+    write_app1(writer, JPEG_XMP_NAME, sizeof JPEG_XMP_NAME, carried.xmp, carried.xmp_length);
+    if (carried.profile_length)
+        jpeg_write_icc_profile(&writer->cinfo, carried.profile, (unsigned)carried.profile_length);
     write_jpeg_rows(writer);
     jpeg_finish_compress(&writer->cinfo);
     if (!writer->spilling)

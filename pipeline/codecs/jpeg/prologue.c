@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Segment after segment, in the order in which libjpeg has them: JFIF, the profile in
- * pieces, the tables of quantization, the frame, the Huffman tables, the scan. */
+/* How it works. Segment after segment, in the order in which encoder.c has them: JFIF, EXIF, XMP,
+ * the profile in pieces, the tables of quantization, the frame, the Huffman tables, the scan. */
 #include "pipeline/codecs/jpeg/prologue.h"
+
+#include "pipeline/codecs/jpeg/segment.h"
 
 #include <string.h>
 
@@ -9,6 +11,7 @@ enum {
     FULL_CHROMA_QUALITY = 95, /* and above: 4:4:4, below: 4:2:0, as encoder.c has it */
     PROFILE_PIECE = 65519,    /* of an ICC profile in an APP2 segment */
     PROFILE_PIECE_HEAD = 18,  /* marker, length, name, number, count */
+    SEGMENT_HEAD = 4,         /* marker and length */
     DQT_BYTES = 5 + JPEG_BLOCK,
     DHT_HEAD = 5 + JPEG_CODE_BITS_MAX,
     JFIF_BYTES = 2 + 18, /* with SOI */
@@ -62,9 +65,17 @@ static size_t frame_bytes(enum jpeg_sampling sampling) {
     return 10 + 3 * components_of(sampling);
 }
 
-size_t jpeg_prologue_bytes(enum jpeg_sampling sampling, size_t profile_length) {
-    const size_t profile = profile_length + profile_pieces(profile_length) * PROFILE_PIECE_HEAD;
-    return JFIF_BYTES + profile + (size_t)classes_of(sampling) * DQT_BYTES + frame_bytes(sampling) +
+/* Bytes of an APP1 whose name has NAME_LENGTH bytes; without content there is none. */
+static size_t app1_bytes(size_t name_length, size_t length) {
+    return length ? SEGMENT_HEAD + name_length + length : 0;
+}
+
+size_t jpeg_prologue_bytes(enum jpeg_sampling sampling, const struct carried *carried) {
+    const size_t profile =
+        carried->profile_length + profile_pieces(carried->profile_length) * PROFILE_PIECE_HEAD;
+    return JFIF_BYTES + app1_bytes(sizeof JPEG_EXIF_NAME, carried->exif_length) +
+           app1_bytes(sizeof JPEG_XMP_NAME, carried->xmp_length) + profile +
+           (size_t)classes_of(sampling) * DQT_BYTES + frame_bytes(sampling) +
            bytes_after_frame(sampling);
 }
 
@@ -86,6 +97,14 @@ static uint8_t *put_marker(uint8_t *at, uint8_t marker, size_t length) {
     *at++ = 0xff;
     *at++ = marker;
     return put_be16(at, length + 2);
+}
+
+static uint8_t *put_app1(uint8_t *at, const char *name, size_t name_length, const uint8_t *bytes,
+                         size_t length) {
+    if (!length) return at;
+    at = put_marker(at, MARKER_APP1, name_length + length);
+    at = put(at, name, name_length);
+    return put(at, bytes, length);
 }
 
 static uint8_t *put_profile(uint8_t *at, const uint8_t *profile, size_t length) {
@@ -144,11 +163,13 @@ static void put_scan(uint8_t *at, unsigned components) {
     put(at, "\0\x3f\0", 3); /* all coefficients, whole */
 }
 
-void jpeg_prologue_write(const struct jpeg_frame *frame, unsigned quality, const uint8_t *profile,
-                         size_t profile_length, uint8_t *bytes) {
+void jpeg_prologue_write(const struct jpeg_frame *frame, unsigned quality,
+                         const struct carried *carried, uint8_t *bytes) {
     const enum jpeg_sampling sampling = (enum jpeg_sampling)frame->sampling;
     uint8_t *at = put(bytes, "\xff\xd8\xff\xe0\0\x10JFIF\0\1\1\0\0\1\0\1\0\0", JFIF_BYTES);
-    at = put_profile(at, profile, profile_length);
+    at = put_app1(at, JPEG_EXIF_NAME, sizeof JPEG_EXIF_NAME, carried->exif, carried->exif_length);
+    at = put_app1(at, JPEG_XMP_NAME, sizeof JPEG_XMP_NAME, carried->xmp, carried->xmp_length);
+    at = put_profile(at, carried->profile, carried->profile_length);
     for (int i = 0; i < classes_of(sampling); i++) at = put_steps(at, quality, i);
     at = put_frame(at, frame);
     for (int i = 0; i < classes_of(sampling); i++) {

@@ -8,6 +8,7 @@
 #ifndef BURIN_JPEG_PROLOGUE_H
 #define BURIN_JPEG_PROLOGUE_H
 
+#include "pipeline/carried.h"
 #include "pipeline/codecs/jpeg/tile.h"
 
 #include <stddef.h>
@@ -22,11 +23,11 @@ void jpeg_quantization_steps(unsigned quality, int which, uint8_t steps[JPEG_BLO
 /* The sampling that the codec takes for an image of COLOURS (1 or 3) channels. */
 enum jpeg_sampling jpeg_sampling_of(unsigned colours, unsigned quality);
 
-/* Bytes that jpeg_prologue_write writes. PROFILE_LENGTH 0: no ICC profile. */
-size_t jpeg_prologue_bytes(enum jpeg_sampling sampling, size_t profile_length);
+/* Bytes that jpeg_prologue_write writes. */
+size_t jpeg_prologue_bytes(enum jpeg_sampling sampling, const struct carried *carried);
 
-void jpeg_prologue_write(const struct jpeg_frame *frame, unsigned quality, const uint8_t *profile,
-                         size_t profile_length, uint8_t *bytes);
+void jpeg_prologue_write(const struct jpeg_frame *frame, unsigned quality,
+                         const struct carried *carried, uint8_t *bytes);
 
 /* One that is written, LENGTH bytes, for a frame of another size and the same sampling. */
 void jpeg_prologue_resize(const struct jpeg_frame *frame, uint8_t *bytes, size_t length);

@@ -15,6 +15,10 @@
 
 #include <stdbool.h>
 
+/* Names of EXIF and XMP in an APP1, each with its last NUL. */
+#define JPEG_EXIF_NAME "Exif\0"
+#define JPEG_XMP_NAME  "http://ns.adobe.com/xap/1.0/"
+
 enum {
     MARKER_SOF0 = 0xc0,
     MARKER_DHT = 0xc4,

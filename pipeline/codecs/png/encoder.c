@@ -347,18 +347,17 @@ static void write_ihdr(struct writer *writer) {
 }
 
 /* A profile larger than a piece would be rare; it is deflated at one go into memory of its own. */
-static enum status write_profile(struct writer *writer) {
+static enum status write_profile(struct writer *writer, const struct carried *carried) {
     const struct encoding *encoding = writer->encoding;
-    if (!codec_profile_fits(encoding->metadata, image_colours(encoding->image), encoding->notes))
-        return STATUS_OK;
-    const size_t bound = PROFILE_NAME + deflate_bound(encoding->metadata->profile_length);
+    if (!carried->profile_length) return STATUS_OK;
+    const size_t bound = PROFILE_NAME + deflate_bound(carried->profile_length);
     uint8_t *data = malloc(bound);
     if (!data) return fail(encoding->failure, STATUS_NO_MEMORY, "no memory for the PNG's profile");
     memcpy(data, "ICC\0", 5); /* name, NUL, method 0 */
-    start_stream(writer, 1, encoding->metadata->profile, encoding->metadata->profile_length);
+    start_stream(writer, 1, carried->profile, carried->profile_length);
     struct isal_zstream *stream = writer->stream;
-    stream->next_in = encoding->metadata->profile;
-    stream->avail_in = (uint32_t)encoding->metadata->profile_length;
+    stream->next_in = (uint8_t *)carried->profile; /* isa-l reads it only */
+    stream->avail_in = (uint32_t)carried->profile_length;
     stream->next_out = data + 5;
     stream->avail_out = (uint32_t)(bound - 5);
     stream->end_of_stream = 1;
@@ -371,12 +370,32 @@ static enum status write_profile(struct writer *writer) {
     return STATUS_OK;
 }
 
+/* XMP stands in an iTXt that is not packed and names no language. */
+static enum status write_texts(struct writer *writer, const struct carried *carried) {
+    static const char head[] = "XML:com.adobe.xmp\0\0\0\0"; /* and a NUL more */
+    if (carried->exif_length) put_chunk(writer, "eXIf", carried->exif, carried->exif_length);
+    if (!carried->xmp_length) return STATUS_OK;
+    uint8_t *data = malloc(sizeof head + carried->xmp_length);
+    if (!data)
+        return fail(writer->encoding->failure, STATUS_NO_MEMORY, "no memory for the PNG's XMP");
+    memcpy(data, head, sizeof head);
+    memcpy(data + sizeof head, carried->xmp, carried->xmp_length);
+    put_chunk(writer, "iTXt", data, sizeof head + carried->xmp_length);
+    free(data);
+    return STATUS_OK;
+}
+
 static enum status write_png(struct writer *writer) {
     const struct metadata *metadata = writer->encoding->metadata;
     put(writer, "\x89PNG\r\n\x1a\n", 8);
     write_ihdr(writer);
-    if (metadata) put(writer, metadata->colour, metadata->colour_length);
-    enum status status = write_profile(writer);
+    const struct encoding *encoding = writer->encoding;
+    if (metadata && encoding->options->profile == PROFILE_KEEP)
+        put(writer, metadata->colour, metadata->colour_length);
+    const struct carried carried =
+        codec_carried(metadata, encoding->options, image_colours(encoding->image), encoding->notes);
+    enum status status = write_profile(writer, &carried);
+    if (status == STATUS_OK) status = write_texts(writer, &carried);
     if (status == STATUS_OK) status = write_png_rows(writer);
     if (status != STATUS_OK) return status;
     put_chunk(writer, "IEND", NULL, 0);

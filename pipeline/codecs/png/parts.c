@@ -202,7 +202,13 @@ static uint8_t read_text(const struct png_chunk *chunk) {
 /* Chunks that count wherever they stand; eXIf before text. */
 static void read_anywhere(struct png_parts *parts, const struct png_chunk *chunk,
                           uint8_t *by_text) {
-    if (png_is(chunk, "eXIf")) parts->orientation = exif_orientation(chunk->data, chunk->length);
+    if (png_is(chunk, "eXIf")) {
+        parts->exif = *chunk;
+        parts->orientation = exif_orientation(chunk->data, chunk->length);
+    }
+    if (png_is(chunk, "iTXt") && chunk->length > sizeof PNG_XMP &&
+        memcmp(chunk->data, PNG_XMP, sizeof PNG_XMP) == 0)
+        parts->xmp = *chunk;
     if (!*by_text && (png_is(chunk, "tEXt") || png_is(chunk, "zTXt"))) *by_text = read_text(chunk);
 }
 

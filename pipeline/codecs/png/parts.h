@@ -18,7 +18,8 @@
 #include "pipeline/codecs/codecs.h"
 
 enum { PNG_GRAY = 0, PNG_RGB = 2, PNG_PALETTE = 3, PNG_GRAY_ALPHA = 4, PNG_RGB_ALPHA = 6 };
-enum { PNG_CHUNK_FRAME = 12 }; /* bytes: length, name, checksum */
+#define PNG_XMP "XML:com.adobe.xmp" /* keyword, followed by its NUL */
+enum { PNG_CHUNK_FRAME = 12 };      /* bytes: length, name, checksum */
 
 struct png_chunk {
     const uint8_t *name; /* 4 letters */
@@ -34,6 +35,7 @@ struct png_parts {
     struct png_chunk palette;      /* name NULL: there is none, as for those below */
     struct png_chunk transparency; /* a valid one */
     struct png_chunk profile;      /* a sound one */
+    struct png_chunk exif, xmp;    /* sound; XMP is an iTXt that begins with PNG_XMP */
     unsigned colours;              /* in the palette that may be used */
     uint8_t orientation, colour_kinds, mended;
     uint8_t colour[COLOUR_CHUNKS_MAX]; /* gAMA, cHRM, sRGB, cICP, mDCV, cLLI, with their frames */

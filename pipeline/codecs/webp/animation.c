@@ -92,15 +92,14 @@ enum status webp_decode_frames(const struct decoding *decoding, const struct fra
                         fault ? fault : "bytes are missing at its end");
         codec_damage(decoding, fault ? fault : "bytes are missing at its end");
     }
-    if (!status) status = codec_keep_profile(decoding, header.profile_at, header.profile_length);
     return status;
 }
 
 /* ---- writing */
 
 bool webp_begin_animation(struct animation_file *file) {
-    const size_t profile =
-        codec_profile_fits(file->metadata, 3, file->notes) ? file->metadata->profile_length : 0;
+    const struct carried carried = codec_carried(file->metadata, file->options, 3, file->notes);
+    const size_t profile = carried.profile_length;
     const size_t iccp = profile ? WEBP_CHUNK_HEAD + profile + (profile & 1) : 0;
     const size_t anim = WEBP_CHUNK_HEAD + WEBP_ANIM_BYTES;
     uint8_t *at = animation_room(file, WEBP_FILE_HEAD + WEBP_VP8X_BYTES + iccp + anim);
@@ -110,13 +109,15 @@ bool webp_begin_animation(struct animation_file *file) {
     at += WEBP_FILE_HEAD;
     webp_write_chunk(at, "VP8X", WEBP_VP8X_BYTES - WEBP_CHUNK_HEAD);
     at[WEBP_CHUNK_HEAD] = WEBP_ANIMATED | (profile ? WEBP_HAS_PROFILE : 0) |
+                          (carried.exif_length ? WEBP_HAS_EXIF : 0) |
+                          (carried.xmp_length ? WEBP_HAS_XMP : 0) |
                           (image_has_alpha(file->canvas) ? WEBP_HAS_ALPHA : 0);
     write_le24(at + 12, file->canvas->width - 1);
     write_le24(at + 15, file->canvas->height - 1);
     at += WEBP_VP8X_BYTES;
     if (profile) {
         webp_write_chunk(at, "ICCP", profile);
-        memcpy(at + WEBP_CHUNK_HEAD, file->metadata->profile, profile);
+        memcpy(at + WEBP_CHUNK_HEAD, carried.profile, profile);
     }
     at += iccp;
     webp_write_chunk(at, "ANIM", WEBP_ANIM_BYTES);
@@ -142,7 +143,22 @@ bool webp_add_frame(struct animation_file *file, const uint8_t *frame, size_t le
     return true;
 }
 
+static bool add_chunk(struct animation_file *file, const char *name, const uint8_t *bytes,
+                      size_t length) {
+    const size_t padded = length + (length & 1);
+    uint8_t *at = length ? animation_room(file, WEBP_CHUNK_HEAD + padded) : NULL;
+    if (!at) return !length;
+    at[WEBP_CHUNK_HEAD + padded - 1] = 0;
+    webp_write_chunk(at, name, length);
+    memcpy(at + WEBP_CHUNK_HEAD, bytes, length);
+    return true;
+}
+
 bool webp_end_animation(struct animation_file *file) {
+    const struct carried carried = codec_carried(file->metadata, file->options, 3, file->notes);
+    if (!add_chunk(file, "EXIF", carried.exif, carried.exif_length) ||
+        !add_chunk(file, "XMP ", carried.xmp, carried.xmp_length))
+        return false;
     webp_write_chunk(file->bytes, "RIFF", file->length - WEBP_CHUNK_HEAD);
     return true;
 }

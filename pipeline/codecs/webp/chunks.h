@@ -24,6 +24,7 @@ enum {
 /* Flags of a VP8X. */
 enum {
     WEBP_ANIMATED = 0x02,
+    WEBP_HAS_XMP = 0x04,
     WEBP_HAS_EXIF = 0x08,
     WEBP_HAS_ALPHA = 0x10,
     WEBP_HAS_PROFILE = 0x20,

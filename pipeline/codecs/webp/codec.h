@@ -39,6 +39,7 @@ struct webp_header {
     bool cut;        /* chunks reach beyond the file's end, or the end stated in its head */
     uint8_t orientation;
     size_t profile_at, profile_length; /* 0: none */
+    size_t exif_at, exif_length, xmp_at, xmp_length;
 };
 
 enum status webp_header_read(const uint8_t *bytes, size_t length, struct webp_header *header,

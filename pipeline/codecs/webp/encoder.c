@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. libwebp takes one word a pixel, alpha highest, and writes a file in pieces. For a
- * colour profile that file begins further back in the caller's memory, and then gets a new head:
- * RIFF, VP8X, ICCP, and behind them the chunks of the picture. libwebp keeps nothing between calls
- * and starts no threads, so the bytes depend on nothing else. */
+ * colour profile or metadata that file begins further back in the caller's memory, and then gets a
+ * new head: RIFF, VP8X, ICCP, behind them the chunks of the picture, then EXIF and XMP. libwebp
+ * keeps nothing between calls and starts no threads, so the bytes depend on nothing else. */
 #include "pipeline/codecs/common/argb_row.h"
 #include "pipeline/codecs/webp/chunks.h"
 #include "pipeline/codecs/webp/codec.h"
@@ -25,19 +25,20 @@ struct writer {
     const struct encoding *encoding;
     size_t start, used; /* of the output's bytes */
     bool overflow;
+    struct carried carried;
     struct webp_memory memory;
 };
 
-/* Bytes of an ICCP chunk, padded. */
-static size_t iccp_bytes(size_t profile_length) {
-    return profile_length ? WEBP_CHUNK_HEAD + profile_length + (profile_length & 1) : 0;
+/* Bytes of a chunk, padded; without content there is none. */
+static size_t chunk_bytes(size_t length) {
+    return length ? WEBP_CHUNK_HEAD + length + (length & 1) : 0;
 }
 
 size_t webp_bound(const struct image *image, size_t profile_length) {
     const size_t across = (image->width + MACROBLOCK - 1) / MACROBLOCK;
     const size_t down = (image->height + MACROBLOCK - 1) / MACROBLOCK;
     return across * down * MACROBLOCK * MACROBLOCK * PIXEL_BYTES_MAX + HEADERS +
-           iccp_bytes(profile_length);
+           chunk_bytes(profile_length);
 }
 
 /* ns a pixel of noise between two allocations of libwebp, on a core of an EPYC. */
@@ -77,30 +78,38 @@ static int on_progress(int percent, const WebPPicture *picture) {
     return writer->memory.stopped == STATUS_OK;
 }
 
-/* ---- the head of a file with a profile */
+/* ---- chunks around the picture */
 
-static void write_head(const struct writer *writer, size_t pictures, bool alpha) {
+static uint8_t *put_chunk(uint8_t *at, const char *name, const uint8_t *bytes, size_t length) {
+    if (!length) return at;
+    webp_write_chunk(at, name, length);
+    memcpy(at + WEBP_CHUNK_HEAD, bytes, length);
+    if (length & 1) at[WEBP_CHUNK_HEAD + length] = 0;
+    return at + chunk_bytes(length);
+}
+
+/* LENGTH: of the whole file. */
+static void write_head(const struct writer *writer, size_t length, bool alpha) {
     const struct encoding *encoding = writer->encoding;
-    const size_t length = encoding->metadata->profile_length;
+    const struct carried *carried = &writer->carried;
     uint8_t *at = encoding->bytes;
-    const size_t whole = WEBP_FILE_HEAD + WEBP_VP8X_BYTES + iccp_bytes(length) + pictures;
-    webp_write_chunk(at, "RIFF", whole - WEBP_CHUNK_HEAD);
+    webp_write_chunk(at, "RIFF", length - WEBP_CHUNK_HEAD);
     memcpy(at + WEBP_CHUNK_HEAD, "WEBP", 4);
     at += WEBP_FILE_HEAD;
     webp_write_chunk(at, "VP8X", WEBP_VP8X_BYTES - WEBP_CHUNK_HEAD);
     memset(at + WEBP_CHUNK_HEAD, 0, 4);
-    at[WEBP_CHUNK_HEAD] = WEBP_HAS_PROFILE | (alpha ? WEBP_HAS_ALPHA : 0);
+    at[WEBP_CHUNK_HEAD] = (carried->profile_length ? WEBP_HAS_PROFILE : 0) |
+                          (carried->exif_length ? WEBP_HAS_EXIF : 0) |
+                          (carried->xmp_length ? WEBP_HAS_XMP : 0) | (alpha ? WEBP_HAS_ALPHA : 0);
     write_le24(at + 12, encoding->image->width - 1);
     write_le24(at + 15, encoding->image->height - 1);
-    at += WEBP_VP8X_BYTES;
-    webp_write_chunk(at, "ICCP", length);
-    memcpy(at + WEBP_CHUNK_HEAD, encoding->metadata->profile, length);
-    if (length & 1) at[WEBP_CHUNK_HEAD + length] = 0;
+    put_chunk(at + WEBP_VP8X_BYTES, "ICCP", carried->profile, carried->profile_length);
 }
 
 /* libwebp's file is at `start`, so that the chunks of its picture are in place if it has no VP8X of
  * its own, which it writes for alpha alone. */
-static void add_profile(struct writer *writer) {
+static enum status add_carried(struct writer *writer) {
+    const struct carried *carried = &writer->carried;
     uint8_t *bytes = writer->encoding->bytes;
     const uint8_t *file = bytes + writer->start;
     const size_t place = writer->start + WEBP_FILE_HEAD;
@@ -109,9 +118,15 @@ static void add_profile(struct writer *writer) {
     const size_t from = place + (extended ? WEBP_VP8X_BYTES : 0), pictures = writer->used - from;
     /* A VP8L has 28 bits of sides behind its signature, then a bit for alpha. */
     const bool alpha = extended || (lossless && file[WEBP_FILE_HEAD + 12] & 0x10);
-    memmove(bytes + place, bytes + from, pictures);
-    write_head(writer, pictures, alpha);
+    const size_t behind = chunk_bytes(carried->exif_length) + chunk_bytes(carried->xmp_length);
     writer->used = place + pictures;
+    if (behind > writer->encoding->capacity - writer->used) return codec_overflow(writer->encoding);
+    memmove(bytes + place, bytes + from, pictures);
+    uint8_t *at = put_chunk(bytes + writer->used, "EXIF", carried->exif, carried->exif_length);
+    put_chunk(at, "XMP ", carried->xmp, carried->xmp_length);
+    writer->used += behind;
+    write_head(writer, writer->used, alpha);
+    return STATUS_OK;
 }
 
 /* ---- all of it */
@@ -167,17 +182,18 @@ enum status webp_encode(const struct encoding *encoding) {
     struct writer writer = { .encoding = encoding,
                              .memory = { .left = SIZE_MAX, .progress = encoding->progress } };
     WebPPicture picture;
-    const bool profile = codec_profile_fits(encoding->metadata, 3, encoding->notes);
+    writer.carried = codec_carried(encoding->metadata, encoding->options, 3, encoding->notes);
+    const bool extended = carried_bytes(&writer.carried) > 0;
     if (!WebPPictureInit(&picture))
         return fail(encoding->failure, STATUS_INTERNAL,
                     "the installed libwebp does not match the one Burin was built with");
-    if (profile) writer.start = WEBP_VP8X_BYTES + iccp_bytes(encoding->metadata->profile_length);
+    if (extended) writer.start = WEBP_VP8X_BYTES + chunk_bytes(writer.carried.profile_length);
     if (writer.start > encoding->capacity) return codec_overflow(encoding);
     writer.used = writer.start;
-    const enum status status = write_webp(&writer, &picture);
+    enum status status = write_webp(&writer, &picture);
     WebPPictureFree(&picture);
+    if (!status && extended) status = add_carried(&writer);
     if (status) return status;
-    if (profile) add_profile(&writer);
     *encoding->length = writer.used;
     if (encoding->image->depth == 16) *encoding->notes |= NOTE_DEPTH_CUT;
     return STATUS_OK;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <algorithm>
 #include <vector>
 
 extern "C" {
@@ -36,8 +37,8 @@ static const int qualities[QUALITIES] = { 1, 50, 85, 95, 100 };
 struct picture {
     struct image host, device;
     int quality;
-    const uint8_t *profile;
-    size_t profile_length;
+    const uint8_t *profile, *exif; /* half of EXIF's bytes are XMP too */
+    size_t profile_length, exif_length;
     size_t room; /* 0: as much as it may need */
 };
 
@@ -102,6 +103,10 @@ static std::vector<uint8_t> codec_file(const struct picture &picture) {
     uint32_t notes = 0;
     metadata.profile = (uint8_t *)picture.profile;
     metadata.profile_length = picture.profile_length;
+    metadata.texts.exif[METADATA_KEEP] = metadata.texts.xmp = (uint8_t *)picture.exif;
+    metadata.texts.exif_length[METADATA_KEEP] = picture.exif_length;
+    metadata.texts.xmp_length = picture.exif_length / 2;
+    options.metadata = METADATA_KEEP;
     options.quality = picture.quality;
     std::vector<uint8_t> file(codec_encode_bound(&picture.host, &metadata, options.format));
     assert_int_equal(codec_encode(&picture.host, &metadata, &options, NULL, file.data(),
@@ -150,8 +155,12 @@ images_of(const std::vector<struct picture> &pictures) {
         assert_true(jpeg_encode_takes(&picture.device));
         image.image = picture.device;
         image.quality = (unsigned)picture.quality;
-        image.profile = picture.profile;
-        image.profile_length = picture.profile_length;
+        image.carried.profile = picture.profile;
+        image.carried.profile_length = picture.profile_length;
+        image.carried.exif = picture.exif;
+        image.carried.exif_length = picture.exif_length;
+        image.carried.xmp = picture.exif;
+        image.carried.xmp_length = picture.exif_length / 2;
         image.room = picture.room ? picture.room : SIZE_MAX;
         images.push_back(image);
     }
@@ -169,7 +178,7 @@ static struct answer run(struct bench *bench, const std::vector<struct picture> 
     size_t out_bytes = limits.out_bytes;
     for (int i = 0; i < count && !limits.out_bytes; i++)
         out_bytes += codec_encode_bound(&pictures[i].host, NULL, FORMAT_JPEG) + 16 +
-                     2 * images[i].profile_length;
+                     2 * carried_bytes(&images[i].carried);
     batch.images = images.data();
     batch.count = count;
     batch.pinned_bytes = needs.pinned_bytes;
@@ -296,6 +305,9 @@ static void test_profiles(void **state) {
         pictures.push_back(make_picture(33, 17, 3, 4, 0, 85));
         pictures.back().profile = profile;
         pictures.back().profile_length = length;
+        pictures.push_back(make_picture(40, 9, 3, 4, 0, 85));
+        pictures.back().exif = profile;
+        pictures.back().exif_length = std::min(length, (size_t)METADATA_MAX);
     }
     check_batch(bench, pictures);
     free_bench(bench);

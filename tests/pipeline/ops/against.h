@@ -6,6 +6,7 @@
 
 #include "pipeline/plan.h"
 #include "pipeline/rows/simd.h"
+#include "tests/made_table.h"
 #include "tests/pipeline/ops/pictures.h"
 
 #include <setjmp.h>
@@ -17,6 +18,8 @@
 #include <cmocka.h>
 
 enum { AGAINST_PADDING = 38 };
+
+static struct image against_table; /* of the picture, for operators by profile */
 
 /* Returns the right sample CHANNEL of the result's pixel X, Y. */
 typedef uint32_t (*against_expected)(const struct image *in, const struct params *params,
@@ -80,14 +83,21 @@ static inline void against_one(const char *text, const struct step *step, struct
     picture_draw(&in, picture, 3);
     if (step->op->size)
         assert_int_equal(step->op->size(&step->params, &in, &shape, &failure), STATUS_OK);
+    if (step->op->by_profile) {
+        against_table = against_padded(srgb_table_shape(&in));
+        against_table.stride -= AGAINST_PADDING;
+        made_table_fill(&against_table, &in, in.width + in.height + picture);
+    }
     simd_limit(SIMD_NONE);
     const struct image wanted = against_wanted(step, &in, &shape, expected);
     for (enum simd most = SIMD_NONE; most <= SIMD_BEST; most++) {
         simd_limit(most);
         struct image out = against_padded(shape);
-        struct op_call call = {
-            .params = &step->params, .in = in, .out = out, .failure = &failure
-        };
+        struct op_call call = { .params = &step->params,
+                                .in = in,
+                                .out = out,
+                                .table = against_table,
+                                .failure = &failure };
         const size_t scratch = step->op->scratch ? step->op->scratch(&call) : 0;
         call.scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
         assert_int_equal(step->op->run(&call), STATUS_OK);
@@ -97,6 +107,8 @@ static inline void against_one(const char *text, const struct step *step, struct
     }
     free(wanted.pixels);
     free(in.pixels);
+    free(against_table.pixels);
+    against_table = (struct image){ 0 };
 }
 
 /* TEXT is a plan of one step. */

@@ -9,6 +9,7 @@
 #include "tests/server/jobs/file_scenes.h"
 #include "tests/twin_device.h"
 
+#include <lcms2.h>
 #include <sys/mman.h>
 
 static void files_of_their_own_type(void **state) {
@@ -186,6 +187,44 @@ static void no_jpeg_waits_for_a_core(void **state) {
     assert_int_equal(twin_device.batches, 2);
     assert_int_equal(twin_device.decoded, 3);
     assert_int_equal(twin_device.encoded, 6);
+}
+
+/* A profile with sRGB's matrix and straight curves. */
+static struct bytes straight_profile(void) {
+    const cmsCIExyY white = { 0.3127, 0.3290, 1 };
+    const cmsCIExyYTRIPLE primaries = { { 0.64, 0.33, 1 }, { 0.30, 0.60, 1 }, { 0.15, 0.06, 1 } };
+    cmsToneCurve *curve = cmsBuildGamma(NULL, 1);
+    cmsHPROFILE profile =
+        cmsCreateRGBProfile(&white, &primaries, (cmsToneCurve *[]){ curve, curve, curve });
+    cmsUInt32Number length = 0;
+    assert_true(cmsSaveProfileToMem(profile, NULL, &length));
+    struct bytes bytes = { .data = malloc(length), .length = length };
+    assert_true(cmsSaveProfileToMem(profile, bytes.data, &length));
+    cmsCloseProfile(profile);
+    cmsFreeToneCurve(curve);
+    return bytes;
+}
+
+/* Tables travel beside images that the device decodes, and beside others; some are void, and some
+ * images have none. */
+static void steps_by_profile(void **state) {
+    (void)state;
+    static const char *const by_profile[] = { "srgb", "srgb;mean", "flip;srgb;resize:width=9" };
+    struct bytes good = straight_profile(), bad = new_profile(600, "RGB ");
+    clear();
+    for (int p = 0; p < 3; p++) {
+        for (unsigned i = 0; i < 18; i++) {
+            const struct bytes *profile = i % 3 == 2 ? NULL : i % 3 ? &bad : &good;
+            struct bytes file = i % 4 ? jpeg_of(20 + i, 40, 3, 2, 2, i % 9, profile)
+                                      : png_of(20 + i, 40, PNG_COLOR_TYPE_RGB, 8, profile);
+            if (i % 7 == 6) damage_jpeg(&file);
+            add_and_free(file, by_profile[p], &(struct wish){ .type = FORMAT_JPEG });
+        }
+        run_file_jobs();
+    }
+    assert_true(file_jobs.decoded[CODEC_DEVICE] > 30 && file_jobs.encoded[CODEC_DEVICE] > 30);
+    free(good.data);
+    free(bad.data);
 }
 
 /* The device has less room for its file than the slot. */
@@ -418,6 +457,7 @@ int main(void) {
         cmocka_unit_test(a_refused_file_runs_alone),
         cmocka_unit_test(odd_headers),
         cmocka_unit_test(no_jpeg_waits_for_a_core),
+        cmocka_unit_test(steps_by_profile),
         cmocka_unit_test(the_queue_is_told_once),
         cmocka_unit_test(a_file_too_large_for_the_device),
         cmocka_unit_test(a_file_too_large_for_its_slot),

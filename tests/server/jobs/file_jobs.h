@@ -119,6 +119,8 @@ static inline void publish_file(int slot, const struct bytes *file, const char *
     encode->max_bytes = wish->max_bytes;
     encode->min_quality = wish->min_quality;
     encode->progressive = wish->progressive;
+    encode->metadata = (int)(file->length % METADATA_CHOICES); /* those turned have EXIF */
+    if (strstr(text, "srgb")) encode->profile = PROFILE_SRGB;
     encode->background[1] = (uint8_t)(255 - wish->background);
     job->json_only = wish->json_only;
     job->accept_damage = wish->accept_damage;

@@ -297,7 +297,7 @@ static inline struct image expected_image(const struct jpeg_file *bytes, const s
                                           uint32_t *notes) {
     struct image image =
         image_shape(probe->shape.width, probe->shape.height, probe->shape.channels, 8);
-    struct metadata metadata;
+    struct metadata metadata = { 0 };
     struct failure failure;
     *notes = 0;
     memset(&metadata, 0, sizeof metadata);

@@ -167,9 +167,13 @@ static void test_another_size_of_the_same_prologue(void **state) {
         for (size_t profile = 0; profile < 70000; profile += 69999) {
             const struct jpeg_frame frames[] = { jpeg_frame_of(3, 5, (uint32_t)sampling),
                                                  jpeg_frame_of(65500, 301, (uint32_t)sampling) };
-            const size_t length = jpeg_prologue_bytes((enum jpeg_sampling)sampling, profile);
-            uint8_t *bytes[] = { malloc(length), malloc(length) }, *icc = calloc(1, profile + 1);
-            for (int i = 0; i < 2; i++) jpeg_prologue_write(&frames[i], 77, icc, profile, bytes[i]);
+            uint8_t *icc = calloc(1, profile + 1);
+            const struct carried carried = {
+                .profile = icc, .profile_length = profile, .exif = icc, .exif_length = profile / 2
+            };
+            const size_t length = jpeg_prologue_bytes((enum jpeg_sampling)sampling, &carried);
+            uint8_t *bytes[] = { malloc(length), malloc(length) };
+            for (int i = 0; i < 2; i++) jpeg_prologue_write(&frames[i], 77, &carried, bytes[i]);
             assert_memory_not_equal(bytes[0], bytes[1], length);
             jpeg_prologue_resize(&frames[1], bytes[0], length);
             assert_memory_equal(bytes[0], bytes[1], length);
