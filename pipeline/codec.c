@@ -165,6 +165,7 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
 enum format codec_result_format(const struct probe *input, const struct image *result) {
     const struct format_record *format = format_record(input->format);
     const bool deeper = result->depth > input->shape.depth && format->depth < result->depth;
+    if (format->photographs && result->depth == 8 && !image_has_alpha(result)) return FORMAT_JPEG;
     return format->encode && !deeper ? input->format : FORMAT_PNG;
 }
 

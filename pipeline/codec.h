@@ -140,9 +140,9 @@ enum status codec_encode_fitting(const struct image *image, const struct metadat
                                  uint8_t *bytes, size_t capacity, size_t *length,
                                  struct fitting *fitting, uint32_t *notes, struct failure *failure);
 
-/* The type of RESULT if the request names none: the input's, or PNG if that is only read, and where
- * steps made 16 bits of 8 and the input's type cannot hold them: such samples are numbers, not a
- * picture to round. */
+/* The type of RESULT if the request names none: the input's; if that is only read, JPEG for a
+ * photograph that fits, else PNG; and PNG where steps made 16 bits of 8 and the input's type cannot
+ * hold them: such samples are numbers, not a picture to round. */
 enum format codec_result_format(const struct probe *input, const struct image *result);
 
 /* NULL: results of FORMAT can be written on this machine. Else what is missing, as a sentence. The

@@ -95,10 +95,10 @@ static bool set_animation(struct encode_options *options, const char *value) {
 }
 
 /* CHOICES: the values, ended by NULL; the field becomes the index of one. */
-static bool read_choice(const char *value, const char *const *choices, int *field) {
+static bool read_choice(const char *value, const char *const *choices, uint8_t *field) {
     for (int i = 0; choices[i]; i++)
         if (strcmp(value, choices[i]) == 0) {
-            *field = i;
+            *field = (uint8_t)i;
             return true;
         }
     return false;

@@ -50,11 +50,11 @@ struct encode_options {
     int effort;            /* 0..6, more time for fewer bytes; FORMAT_EFFORT */
     uint8_t background[4]; /* R, G, B under alpha where the format has none; A for operators */
     bool has_background;   /* given by the user, so operators with a background get it too */
-    int min_quality;       /* with max_bytes; 0: not given */
-    int profile;           /* enum profile_kept */
-    int metadata;          /* enum metadata_kept; formats with FORMAT_METADATA */
-    int64_t max_bytes;     /* of the file, at a lower quality if need be; 0: no limit */
     bool animated;         /* all frames of an animation are kept, if the type has animations */
+    uint8_t profile;       /* enum profile_kept */
+    uint8_t metadata;      /* enum metadata_kept; formats with FORMAT_METADATA */
+    int min_quality;       /* with max_bytes; 0: not given */
+    int64_t max_bytes;     /* of the file, at a lower quality if need be; 0: no limit */
 };
 extern const struct encode_options encode_options_default; /* JPEG, 85, 1, 4, white */
 

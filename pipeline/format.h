@@ -108,6 +108,10 @@ struct format_record {
     /* NULL: can be read. Else what is missing on this machine, as a sentence, as `missing`. */
     const char *(*unreadable)(void);
 
+    /* Only read, and files are photographs: a JPEG is what they become, if that loses no bits and
+     * no alpha. */
+    bool photographs;
+
     /* `decode` runs a library with a bad record: only in a process that serves nothing else. */
     bool contained;
 

@@ -12,6 +12,7 @@ const struct format_record format_heic = {
     .unreadable = heic_reading_missing,
     .probe = heic_probe,
     .decode = heic_decode,
+    .photographs = true,
     .contained = true,
     .decode_memory = heic_decode_memory,
     .decode_costs = { { .cpu = { 1, 200, 10 } } },

@@ -80,10 +80,10 @@ struct job_output {
     uint8_t encoded_by;     /* enum codec_place */
     uint32_t notes;         /* of its encoding */
     struct fitting fitting; /* where max_bytes is given */
+    uint32_t checksum;      /* CRC-32 of the result's bytes, if checksums are wanted */
     uint64_t offset, length;
-    uint32_t checksum; /* CRC-32 of the result's bytes, if checksums are wanted */
-    float compute_ms;  /* of its part's steps; below 0: not known */
-    float encode_ms;   /* below 0: not known, as for results that a GPU encoded */
+    float compute_ms; /* of its part's steps; below 0: not known */
+    float encode_ms;  /* below 0: not known, as for results that a GPU encoded */
 };
 
 struct job {
@@ -147,8 +147,8 @@ struct job {
  * batch of its own. */
 static inline bool job_is_alike(const struct job *a, const struct job *b) {
     const struct image *one = &a->probe.shape, *other = &b->probe.shape;
-    return one->channels == other->channels && one->depth == other->depth &&
-           !a->probe.frames && !b->probe.frames && plan_data_is_same(&a->plan, &b->plan);
+    return one->channels == other->channels && one->depth == other->depth && !a->probe.frames &&
+           !b->probe.frames && plan_data_is_same(&a->plan, &b->plan);
 }
 
 /* Bytes of pixels that one run leaves for another: rows without padding, in the machine's order. */

@@ -176,12 +176,14 @@ def test_primaries_without_a_profile_are_noted(daemon):
     assert daemon.post(f"{SAME}&type=png", plain(64, 64, nclx(12, 6, True), heif.icc(profile))[0]).timing["notes"] == []
 
 
-def test_to_jpeg_and_by_default_to_png(daemon):
+def test_to_jpeg_by_default(daemon):
+    """As a phone's photograph is wanted; where a JPEG would lose bits or alpha, it is a PNG."""
     data, planes = plain(76, 52, FULL)
     exact = np.clip(exact_colours(planes, 8, 6, False), 0, 255)
-    answer = daemon.post(f"{SAME}&type=jpeg&quality=95", data)
+    answer = daemon.post(f"{SAME}&quality=95", data)
     assert answer.headers["Content-Type"] == "image/jpeg" and np.mean(np.abs(answer.image - exact)) < 6
-    assert daemon.post(SAME, data).headers["Content-Type"] == "image/png"
+    assert daemon.post(SAME, plain(76, 52, FULL, bits=10)[0]).headers["Content-Type"] == "image/png"
+    assert daemon.post("/edge", data, headers={"Accept": "image/webp"}).headers["Content-Type"] == "image/webp"
 
 
 def test_other_brands(daemon):

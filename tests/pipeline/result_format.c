@@ -33,7 +33,23 @@ static void test_deeper_results_have_a_type(void **state) {
     }
 }
 
+/* A photograph of a type that is only read becomes a JPEG, unless that loses bits or alpha. */
+static void test_photographs_become_jpeg(void **state) {
+    (void)state;
+    for (int f = FORMAT_NONE + 1; f < FORMAT_COUNT; f++) {
+        const struct probe input = { .format = (enum format)f, .shape = image_shape(3, 2, 3, 16) };
+        if (!format_records[f]->photographs) continue;
+        for (unsigned channels = 1; channels <= 4; channels++)
+            for (unsigned depth = 8; depth <= 16; depth += 8) {
+                const struct image result = image_shape(3, 2, channels, depth);
+                assert_int_equal(codec_result_format(&input, &result),
+                                 depth == 8 && channels % 2 ? FORMAT_JPEG : FORMAT_PNG);
+            }
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_deeper_results_have_a_type) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_deeper_results_have_a_type),
+                                        cmocka_unit_test(test_photographs_become_jpeg) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
