@@ -96,15 +96,6 @@ struct format_record {
 
     enum status (*decode)(const struct decoding *decoding);
 
-    /* ---- animations; NULL: the format has none, or the first frame alone is read */
-
-    /* Counts the frames of a file whose header `probe` has read, up to MOST + 1. */
-    enum status (*probe_frames)(const uint8_t *bytes, size_t length, uint32_t most,
-                                struct probe *probe, struct failure *failure);
-
-    /* Composes each frame in turn in `into`, which is the canvas, and hands it to SINK. */
-    enum status (*decode_frames)(const struct decoding *decoding, const struct frame_sink *sink);
-
     /* NULL: can be read. Else what is missing on this machine, as a sentence, as `missing`. */
     const char *(*unreadable)(void);
 
@@ -126,6 +117,15 @@ struct format_record {
 
     struct decode_cost decode_costs[FORMAT_DECODE_KINDS];
     int (*decode_kind)(const struct probe *probe); /* of decode_costs; NULL: 0 */
+
+    /* ---- animations; NULL: the format has none, or the first frame alone is read */
+
+    /* Counts the frames of a file whose header `probe` has read, up to MOST + 1. */
+    enum status (*probe_frames)(const uint8_t *bytes, size_t length, uint32_t most,
+                                struct probe *probe, struct failure *failure);
+
+    /* Composes each frame in turn in `into`, which is the canvas, and hands it to SINK. */
+    enum status (*decode_frames)(const struct decoding *decoding, const struct frame_sink *sink);
 
     /* ---- writing */
 

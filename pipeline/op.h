@@ -104,7 +104,8 @@ struct op {
     /* Whether samples are read as sRGB regardless of the image's profile. NULL: never. */
     bool (*assumes_srgb)(const struct params *params);
 
-    /* The image's profile, as the table of each call, decides the result, which is sRGB. */
+    /* The image's profile, as the table of each call, decides the result, which is sRGB. Only as
+     * the first step. */
     bool by_profile;
 
     /* Returns the number of passes over the pixels, to which run time is proportional. NULL: once.

@@ -270,6 +270,7 @@ bool plan_converts(const struct plan *plan) {
 }
 
 enum status plan_begin_with(struct plan *plan, const char *op, struct failure *failure) {
+    if (plan->count && strcmp(plan->steps[0].op->name, op) == 0) return STATUS_OK;
     const enum status status = plan_add(plan, op, failure);
     if (status) return status;
     const struct step first = plan->steps[plan->count - 1];
@@ -315,6 +316,12 @@ bool plan_has_user_operators(const struct plan *plan) {
     return any;
 }
 
+enum status plan_refuse_later(const struct op *op, struct failure *failure) {
+    return fail(failure, STATUS_BAD_PARAM,
+                "%s converts the image as it comes: it can only be the first step of all",
+                op->name);
+}
+
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure) {
     shapes[0] = *in;
@@ -327,6 +334,7 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
                   ? *from
                   : image_shape(from->width, from->height, from->channels, from->depth);
         status = check_depth(step->op, from, failure);
+        if (!status && i && step->op->by_profile) status = plan_refuse_later(step->op, failure);
         if (status != STATUS_OK) break;
         if (step->op->size) status = step->op->size(&step->params, from, to, failure);
         if (status == STATUS_OK) status = check_shape(to, step->op->name, pixels_max, failure);

@@ -102,7 +102,12 @@ bool plan_assumes_srgb(const struct plan *plan);
 /* True if a step converts by the image's profile. */
 bool plan_converts(const struct plan *plan);
 
-/* Puts the operator OP, with every parameter at its default, before the first step. */
+/* The refusal of OP, which converts by the image's profile, behind another step: its table is made
+ * for images as they come. */
+enum status plan_refuse_later(const struct op *op, struct failure *failure);
+
+/* Puts the operator OP, with every parameter at its default, before the first step, if that is
+ * another one. */
 enum status plan_begin_with(struct plan *plan, const char *op, struct failure *failure);
 
 /* STATUS_BAD_PARAM unless the last step's operator accepts a list of widths, its `width` is not set

@@ -15,6 +15,9 @@ enum status plan_tree_check(const struct plan_tree *tree, struct failure *failur
                         "a pipeline takes at most %d steps; those that all outputs have and those "
                         "of one of them are %d",
                         PLAN_STEPS_MAX, tree->parts[0].count + tree->parts[p].count);
+    for (int p = 1; p < tree->count; p++)
+        if (tree->parts[0].count && tree->parts[p].count && tree->parts[p].steps[0].op->by_profile)
+            return plan_refuse_later(tree->parts[p].steps[0].op, failure);
     return STATUS_OK;
 }
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The first bytes decide which format's record reads the header; the sides that it
- * finds are compared with the limits. Some other formats are known by name: their refusal says with
- * which program to convert them. */
-/* The first bytes choose a format, whose record has the function that reads the header. Limits and
- * orientation are applied here, once for all formats. */
+/* How it works. The first bytes decide which format's record reads the header. Limits and
+ * orientation are applied here, once for all formats. Some other formats are known by name: their
+ * refusal says with which program to convert them. */
 #include "pipeline/codecs/codecs.h"
 
 #include <string.h>

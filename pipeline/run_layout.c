@@ -141,7 +141,7 @@ static struct op_call make_call(const struct run_part *part, int s, int i) {
         .failure = &item->failure,
     };
     if (s == 0) call.common = item->common;
-    if (step->op->by_profile) call.table = item->table;
+    if (s == 0 && step->op->by_profile) call.table = item->table;
     if (s == plan_aux_step(part->plan)) memcpy(call.aux, item->aux, sizeof call.aux);
     return call;
 }
@@ -386,7 +386,7 @@ void run_place_branch(struct run_tree *tree, int p) {
         item->shapes[0] = trunk->items[i].shapes[trunk->plan->count];
         item->common =
             plan_common_serves(shared, p - 1) ? shared->image : (struct image){ .width = 0 };
-        item->table = trunk->items[i].table;
+        if (!trunk->plan->count) item->table = trunk->items[i].table; /* the first step of all */
         if (has_aux) memcpy(item->aux, trunk->items[i].aux, sizeof item->aux);
     }
 }

@@ -19,7 +19,9 @@ enum {
     SIDE_MAX = 1 << 20,          /* far more than is read; bytes of a block are counted before */
     DEFLATE_RATIO = 1032,
     PACKBITS_RATIO = 64,
-    SHARED_RATIO = 32768, /* pixels a byte */
+    SHARED_RATIO = 32768, /* unpacked bytes a byte */
+    PADDED_RATIO = 16,    /* unpacked bytes for one of the picture's, beside */
+    PADDED_MORE = 64 << 20,
     PACKED_MORE = 1024, /* bytes that decoding may read beyond twice the unpacked ones of a block */
 };
 
@@ -410,6 +412,10 @@ static uint64_t least_bytes(const struct tiff_header *header, uint64_t unpacked)
     }
 }
 
+static uint64_t picture_bytes(const struct tiff_header *header) {
+    return (uint64_t)header->width * header->height * header->samples * header->bits / 8;
+}
+
 static enum status tiff_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                               struct failure *failure) {
     struct tiff_header header;
@@ -429,10 +435,12 @@ static enum status tiff_probe(const uint8_t *bytes, size_t length, struct probe 
     probe->shape.channels = (uint8_t)((gray ? 1 : 3) + (header.alpha > 0));
     probe->shape.depth = header.bits == 16 ? 16 : 8;
     probe->data_bytes = count_bytes(&header, &unpacked);
+    if (unpacked > PADDED_MORE + PADDED_RATIO * picture_bytes(&header))
+        return unread(failure, "tiles that are far larger than the picture");
     probe->data_bytes_least = least_bytes(&header, unpacked);
     if (probe->data_bytes > length) { /* blocks share bytes */
         probe->data_bytes = length;
-        probe->data_bytes_least = (uint64_t)header.width * header.height / SHARED_RATIO;
+        probe->data_bytes_least = unpacked / SHARED_RATIO;
     }
     return STATUS_OK;
 }

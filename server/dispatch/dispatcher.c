@@ -194,14 +194,15 @@ static bool take_answer(struct dispatcher *dispatcher, struct worker_handle *wor
     return false;
 }
 
-/* Queues the job in front: the client has been charged for all runs. */
 static void begin_next(struct dispatcher *dispatcher, int slot) {
+    const struct job *job = job_of(dispatcher, slot);
+    const struct queue_job entry = { job->client, 0, job->submitted_ns, job->share };
     struct job_state *state = &dispatcher->states[slot];
     state->died_on = NO_WORKER;
-    if (job_of(dispatcher, slot)->run == RUN_PLAN) /* a cell has decoded */
+    if (job->run == RUN_PLAN) /* a cell has decoded */
         state->cells_ms -= forecast_least_ms(&dispatcher->forecast, &state->forecast);
-    forecast_predict(&dispatcher->forecast, job_of(dispatcher, slot), &state->forecast);
-    queue_push_front(dispatcher->queue, slot);
+    forecast_predict(&dispatcher->forecast, job, &state->forecast);
+    queue_push_again(dispatcher->queue, slot, &entry);
 }
 
 bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_number) {

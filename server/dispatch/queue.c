@@ -205,8 +205,7 @@ bool queue_has_room(const struct queue *queue, const struct client *client, int 
     return longest->waiting > waiting + more + 1;
 }
 
-bool queue_push(struct queue *queue, int slot, const struct queue_job *job) {
-    if (!queue_has_room(queue, &job->client, 0)) return false;
+static void push(struct queue *queue, int slot, const struct queue_job *job) {
     const int number = take_flow(queue, &job->client);
     struct flow *flow = &queue->flows[number];
     if (!flow->waiting) {
@@ -228,7 +227,18 @@ bool queue_push(struct queue *queue, int slot, const struct queue_job *job) {
     const int next = previous == NONE ? flow->first : queue->entries[previous].next;
     link_between(queue, slot, previous, next, &flow->first, &flow->last);
     flow->waiting++;
+}
+
+bool queue_push(struct queue *queue, int slot, const struct queue_job *job) {
+    if (!queue_has_room(queue, &job->client, 0)) return false;
+    push(queue, slot, job);
     return true;
+}
+
+void queue_push_again(struct queue *queue, int slot, const struct queue_job *job) {
+    struct queue_job charged = *job;
+    charged.cost_ms = 0;
+    push(queue, slot, &charged);
 }
 
 /* A job is due no earlier than it came: the search ends at jobs due before the newest one came. */

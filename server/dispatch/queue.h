@@ -15,8 +15,8 @@
  * Used by:  dispatcher.c.
  * Owns:     its memory; the slots whose numbers it holds stay the caller's.
  * Fails:    queue_create returns NULL without memory. queue_push takes no job beyond `capacity`
- *           unless queue_displace finds one to go for it. queue_push_front never fails: there is an
- *           entry for every slot.
+ *           unless queue_displace finds one to go for it. queue_push_again and queue_push_front
+ *           never fail: there is an entry for every slot.
  * Threads:  one at a time, under the supervisor's lock.
  * Limits:   fixed by queue_create. queue_has_room on a full queue looks at each client once.
  * Source:   P. Goyal, H. M. Vin, H. Cheng: Start-time Fair Queuing, SIGCOMM 1996; P. E. McKenney:
@@ -58,6 +58,10 @@ bool queue_has_room(const struct queue *queue, const struct client *client, int 
 /* If the queue is above its capacity, removes the newest job of the client with the most jobs.
  * Returns its slot, or -1. */
 int queue_displace(struct queue *queue);
+
+/* For a further run of a job, whose cost was charged with the first one: among its client's jobs
+ * this one is due at once. */
+void queue_push_again(struct queue *queue, int slot, const struct queue_job *job);
 
 void queue_push_front(struct queue *queue, int slot); /* for a job whose worker died */
 bool queue_remove(struct queue *queue, int slot);     /* false: the job is not queued */

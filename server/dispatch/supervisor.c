@@ -155,7 +155,9 @@ static void end_bank(struct supervisor *supervisor, int bank) {
 /* Ends the process of a cell that had no job for long. */
 static void end_left_cell(struct supervisor *supervisor, struct worker_handle *worker,
                           int64_t now) {
-    const int64_t idle_ns = supervisor->options.config->cell_idle_ms * ms_ns;
+    /* A new one gets its first job within a tick. */
+    const int64_t idle_ms = supervisor->options.config->cell_idle_ms;
+    const int64_t idle_ns = (idle_ms > TICK_MS ? idle_ms : TICK_MS) * ms_ns;
     if (!worker_handle_is_left(worker, now, idle_ns)) return;
     if (worker->channel >= 0) epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
     worker_handle_end(worker, now);

@@ -182,10 +182,11 @@ static void apply(struct job *job, const struct job *answer) {
     job->notes |= answer->notes;
     job->profile_offset = answer->profile_offset;
     job->profile_length = answer->profile_length;
+    if (job->decodes_apart != plan) /* the run that decodes */
+        memcpy(job->warning, answer->warning, sizeof job->warning);
     if (!plan) return;
     job->values_offset = answer->values_offset;
     job->values_length = answer->values_length;
-    memcpy(job->warning, answer->warning, sizeof job->warning);
 }
 
 /* Copies which codecs did the work, and when, bounded by the front's own clock. */

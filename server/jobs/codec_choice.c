@@ -87,11 +87,12 @@ void codec_choose(const struct device_codec *codec, enum codec_place cores,
                              refused ? NULL : &shapes[plan->count], choice, run, &choice->notes);
 }
 
-/* The decoder has converted CMYK, or noted why not. */
+/* A JPEG's decoder has converted CMYK, or noted why not. */
 void codec_make_table(const struct metadata *metadata, const struct probe *probe,
                       const struct run_item *run, uint32_t *notes) {
     if (!run->table.width) return;
     const bool usable =
         srgb_table_make(metadata->profile, metadata->profile_length, &run->in, &run->table);
-    if (!usable && probe->components != 4) *notes |= NOTE_PROFILE_UNUSABLE;
+    const bool cmyk = !strcmp(probe->space, "cmyk") || !strcmp(probe->space, "ycck");
+    if (!usable && !cmyk) *notes |= NOTE_PROFILE_UNUSABLE;
 }

@@ -166,7 +166,8 @@ static void decode_one(void *argument, int index) {
     item->failed = fails_to_decode(batch, item, run);
     if (item->failed && batch_reclaims(job)) item->failed = fails_to_decode(batch, item, run);
     codec_make_table(&item->choice.metadata, &job->probe, run, &job->notes);
-    memcpy(job->warning, item->choice.metadata.warning, sizeof job->warning);
+    if (!job->decodes_apart)
+        memcpy(job->warning, item->choice.metadata.warning, sizeof job->warning);
     job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
 }
 

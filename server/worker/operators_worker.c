@@ -50,7 +50,8 @@ struct operators_worker {
     bool cell;                  /* the sandbox is a decoding cell */
     bool used;                  /* the sandbox has run a job before this one */
     bool spoilt;                /* the sandbox returned an invalid answer; it gets no further job */
-    int64_t sent_ns;            /* when the job was last sent to the sandbox */
+    int64_t begun_ns;           /* when the job was first sent to the sandbox */
+    int64_t sent_ns;            /* and last */
     bool ready;                 /* READY was sent to the front */
     int self_tests;             /* requested from the sandbox and not answered yet */
     int64_t beat_ns;            /* when a heartbeat was last sent to the front */
@@ -108,6 +109,7 @@ static void begin(struct operators_worker *worker, int slot) {
     memset(&to->failure, 0, sizeof to->failure);
     copy_bytes(worker, slot);
     worker->job = slot;
+    worker->begun_ns = clock_ns();
     worker->over_since_ns = 0;
     __atomic_store_n(&from->received, from->run_number, __ATOMIC_RELAXED);
     __atomic_store_n(&from->started, 1, __ATOMIC_RELEASE);
@@ -200,10 +202,21 @@ static bool watch(struct operators_worker *worker) {
     return !worker->cell && now - worker->over_since_ns <= OPERATORS_GRACE_MS * ms_ns;
 }
 
+/* The time of a process that did not end its job counts as the job's. */
+static void take_time(const struct operators_worker *worker) {
+    struct job *job = slot_job(worker->slots, worker->job);
+    const enum stage stage = job->run == RUN_DECODE   ? STAGE_DECODE
+                             : job->run == RUN_ENCODE ? STAGE_ENCODE
+                                                      : STAGE_COMPUTE;
+    job->timing = (struct timing){ .span_count = 0 };
+    job->timing.stage_ms[stage] = ns_to_ms(clock_ns() - worker->begun_ns);
+}
+
 static void give_up_job(struct operators_worker *worker) {
     struct job *job = slot_job(worker->slots, worker->job);
     const enum status state = progress_state(&job->progress);
-    log_event_of(LOG_ERROR, "job_killed", job->request_id, job->trace_id,
+    log_event_of(worker->cell && state == STATUS_CANCELLED ? LOG_INFO : LOG_ERROR, "job_killed",
+                 job->request_id, job->trace_id,
                  "worker: job %.63s did not stop in time: its process is killed", job->request_id);
     fail(&job->failure, state,
          state == STATUS_CANCELLED ? "the client has disconnected"
@@ -211,6 +224,7 @@ static void give_up_job(struct operators_worker *worker) {
          : job->run == RUN_ENCODE  ? "not encoded within the time allowed; ask for a smaller image"
                                    : "not done within the time allowed: the operator did not stop");
     kill(worker->pid, SIGKILL);
+    take_time(worker);
     answer(worker);
 }
 
@@ -256,6 +270,7 @@ static void sandbox_ended(struct operators_worker *worker) {
     else
         fail(&job->failure, STATUS_INTERNAL, "the operator crashed: its process ended with code %d",
              code);
+    take_time(worker);
     answer(worker);
 }
 

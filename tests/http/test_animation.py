@@ -208,6 +208,20 @@ def test_webp_by_hand(daemon):
     assert same(arrays, shown) and times == [40] * 7 and plays == 7
 
 
+def test_alpha_that_no_head_has_is_not_seen(daemon):
+    """Frames of VP8L whose heads deny their alpha: the canvas has three channels, and sides without room behind their rows."""
+    arrays, chunks = [noise(16, 8, 4, seed=i) for i in range(3)], []
+    for array in arrays:
+        still = io.BytesIO()
+        Image.fromarray(array).save(still, "WEBP", lossless=True, exact=True)
+        picture = bytearray(still.getvalue()[still.getvalue().index(b"VP8L"):])
+        picture[12] &= 0xef
+        chunks.append(riff(b"ANMF", bytes(6) + bytes([15, 0, 0, 7, 0, 0, 40, 0, 0, 0]) + picture))
+    head = riff(b"VP8X", bytes([2, 0, 0, 0, 15, 0, 0, 7, 0, 0])) + riff(b"ANIM", bytes(6))
+    got = frames_of(kept(daemon, riff(b"RIFF", b"WEBP" + head + b"".join(chunks))).body)[0]
+    assert all((one[..., 3] == 255).all() and np.array_equal(one[..., :3], array[..., :3]) for one, array in zip(got, arrays))
+
+
 def test_each_frame_goes_through_the_plan(daemon):
     """It is the answer for the frame alone, also where the operator looks at the whole picture."""
     frames = [picture(indices(60, 40, 200, seed=s), noise(256, 1, 3, seed=s).tobytes()) for s in range(5)]

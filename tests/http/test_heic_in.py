@@ -276,6 +276,37 @@ def test_cut_off(daemon):
     check_problem(daemon.post(SAME, data[:100]), 422, "HEIC")
 
 
+def hide(unit, right, below):
+    """A sequence parameter set of x265 with a conformance window, in samples of chroma."""
+    bits = "".join(f"{byte:08b}" for byte in unit.replace(b"\0\0\3", b"\0\0"))
+    at = 16 + 8 + 96
+    for _ in range(4):  # number, chroma, width, height
+        zeros = bits.index("1", at) - at
+        at += 2 * zeros + 1
+
+    def ue(value):
+        return "0" * (len(f"{value + 1:b}") - 1) + f"{value + 1:b}"
+
+    assert bits[at] == "0"
+    bits = bits[:at] + "1" + ue(0) + ue(right) + ue(0) + ue(below) + bits[at + 1:]
+    bits += "0" * (-len(bits) % 8)
+    made = bytes(int(bits[i:i + 8], 2) for i in range(0, len(bits), 8))
+    for value in (3, 0, 1, 2):
+        made = made.replace(bytes([0, 0, value]), bytes([0, 0, 3, value]))
+    return made
+
+
+def test_how_much_a_window_may_hide(daemon):
+    """What is hidden takes memory and time that do not follow from the sides."""
+    for side, status in ((128, 200), (160, 422), (512, 422)):
+        units, _ = hevc(planes_like(side, side, "420", 8), "420", 8)
+        units = [hide(unit, (side - 64) // 2, (side - 64) // 2) if heif.kind_of(unit) == 33 else unit for unit in units]
+        file = Heif()
+        answer = daemon.post(f"{SAME}&type=png", file.file(file.picture(units, 64, 64, FULL)))
+        assert answer.status == status, answer.body[:300]
+        assert status == 200 or b"hides more" in answer.body
+
+
 def test_contradictions(daemon):
     units, _ = hevc(planes_like(64, 64, "420", 8), "420", 8)
     small, _ = hevc(planes_like(32, 64, "420", 8), "420", 8)

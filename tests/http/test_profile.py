@@ -122,6 +122,25 @@ def test_it_is_the_first_step(daemon):
     assert got.json["values"][0]["value"] == wanted.json["values"][0]["value"] and got.headers["Content-Type"] == "application/json"
 
 
+def test_only_the_first_step(daemon):
+    """Its table is made for the image as it comes; steps before may change channels and depth. Twice is once."""
+    data = png(PIXELS, icc_profile=icc.matrix_profile(icc.DISPLAY_P3))
+    gray = png(PIXELS[..., 0], icc_profile=icc.gray_profile(2.2))
+    for picture, first in ((gray, '"carve","params":{"dx":-5,"show":"map"}'), (data, '"grayscale"'), (data, '"flip"'), (data, '"srgb"')):
+        steps = f'[{{"operation":{first}}},{{"operation":"srgb"}}]'
+        check_problem(daemon.post_form("/pipeline", [("operations", steps, None), ("image", picture, "a")]), 400, "first step of all")
+    fields = [("operations", '[{"operation":"flip"}]', None), ("outputs", '[{"operations":[{"operation":"srgb"}]}]', None)]
+    check_problem(daemon.post_form("/pipeline", [*fields, ("image", data, "a")]), 400, "first step of all")
+    fields = [("operations", '[{"operation":"srgb"},{"operation":"flip"}]', None), ("image", data, "a")]
+    assert np.array_equal(daemon.post_form("/pipeline?profile=srgb&type=png", fields).image, converted(daemon, data)[::-1])
+
+
+def test_an_unusable_profile_of_a_picture_with_alpha_is_noted(daemon):
+    data = png(np.dstack([PIXELS, PIXELS[..., :1]]), icc_profile=b"x" * 200)
+    answer = daemon.post("/flop?profile=srgb&type=png", data)
+    assert answer.status == 200 and any("cannot be used" in note for note in answer.timing["notes"])
+
+
 def test_as_a_step_of_its_own(daemon):
     data = png(PIXELS, icc_profile=icc.matrix_profile(icc.DISPLAY_P3))
     wanted = converted(daemon, data)

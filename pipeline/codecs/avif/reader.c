@@ -70,9 +70,10 @@ static uint64_t memory_of(uint64_t pixels, unsigned bytes, bool tiled) {
     return pixels * (5 * bytes + 8) / 16 * (tiled ? 2 : 1);
 }
 
+/* A crop has left half of the pixels, at least. */
 uint64_t avif_decode_memory(const struct probe *probe) {
     const unsigned bytes = probe->bits > 8 ? 2 : 1;
-    return memory_of(image_pixels(&probe->shape), 4 * bytes * probe->components, true);
+    return memory_of(2 * image_pixels(&probe->shape), 4 * bytes * probe->components, true);
 }
 
 #ifdef BURIN_WITH_AVIF

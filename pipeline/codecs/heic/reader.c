@@ -13,7 +13,7 @@
 
 /* Tiles may stand out of a small picture by a megapixel. A block of 64 x 64 takes more than a bit,
  * since the choice of its direction is not compressed: x265 needs seven. */
-enum { OVERHANG = 1 << 20, PIXELS_A_BYTE = 32768 };
+enum { OVERHANG = 1 << 20, PIXELS_A_BYTE = 32768, HIDDEN_MAX = 64 /* a block's side */ };
 enum { UNSPECIFIED = 2 }; /* a matrix of H.273 */
 
 bool is_heic(const uint8_t *bytes, size_t length) {
@@ -33,11 +33,14 @@ static const char *read_configuration(const uint8_t *bytes, const struct isobmff
                                       const struct isobmff_tiling *tiling,
                                       struct hevc_configuration *configuration) {
     const char *fault = hevc_configuration_read(bytes + place->at, place->length, configuration);
+    const struct hevc_shape *shape = &configuration->shape;
     if (fault) return fault;
-    return configuration->shape.shown_width == tiling->width &&
-                   configuration->shape.shown_height == tiling->height
+    if (shape->shown_width != tiling->width || shape->shown_height != tiling->height)
+        return "its ispe and its hvcC differ in the sides of a picture";
+    return shape->width - shape->shown_width <= HIDDEN_MAX &&
+                   shape->height - shape->shown_height <= HIDDEN_MAX
                ? NULL
-               : "its ispe and its hvcC differ in the sides of a picture";
+               : "its hvcC hides more of a picture than a block";
 }
 
 static const char *read_heic_header(const uint8_t *bytes, size_t length, struct header *header) {
@@ -102,7 +105,9 @@ static uint64_t memory_of(uint64_t pixels, uint64_t tile_pixels, uint64_t coded,
 /* A crop has left half of the pixels, at least. */
 uint64_t heic_decode_memory(const struct probe *probe) {
     const uint64_t pixels = 2 * image_pixels(&probe->shape);
-    return memory_of(pixels, pixels + OVERHANG, probe->data_bytes, HEVC_444, true, probe->bits);
+    const uint64_t sides = 2 * ((uint64_t)probe->shape.width + probe->shape.height);
+    return memory_of(pixels, pixels + OVERHANG + HIDDEN_MAX * (sides + HIDDEN_MAX),
+                     probe->data_bytes, HEVC_444, true, probe->bits);
 }
 
 #ifdef BURIN_WITH_HEIC
@@ -271,12 +276,16 @@ static enum status read_heic(struct reading *reading) {
     return isobmff_pixels(decoding, &reading->header.picture, planes);
 }
 
+/* The most that a tile has, with what its configuration hides. */
+static uint64_t coded_pixels(const struct isobmff_tiling *tiling) {
+    return ((uint64_t)tiling->width + HIDDEN_MAX) * (tiling->height + HIDDEN_MAX);
+}
+
 static enum status check_memory(const struct decoding *decoding, const struct header *header) {
     const struct isobmff_picture *picture = &header->picture;
     const struct isobmff_tiling *tiling = header->tiling;
-    uint64_t most = (uint64_t)tiling->width * tiling->height;
-    if (picture->alpha && (uint64_t)tiling[1].width * tiling[1].height > most)
-        most = (uint64_t)tiling[1].width * tiling[1].height;
+    uint64_t most = coded_pixels(&tiling[0]);
+    if (picture->alpha && coded_pixels(&tiling[1]) > most) most = coded_pixels(&tiling[1]);
     const uint64_t memory =
         memory_of((uint64_t)picture->width * picture->height, most, picture->there_bytes,
                   header->chroma, picture->alpha, header->bits);

@@ -27,7 +27,7 @@ static void lay_frame(const struct webp_frame *frame, const uint8_t *pixels,
     for (uint32_t y = 0; y < frame->height; y++) {
         uint8_t *to = image_row(into, frame->top + y) + frame->left * channels;
         for (uint32_t x = 0; x < frame->width; x++, pixels += 4, to += channels)
-            if (frame->over && pixels[3] < 255)
+            if (channels == 4 && frame->over && pixels[3] < 255)
                 lay_over(pixels, to);
             else
                 memcpy(to, pixels, channels);

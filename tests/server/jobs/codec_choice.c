@@ -209,7 +209,7 @@ static struct bytes straight_profile(void) {
  * images have none. */
 static void steps_by_profile(void **state) {
     (void)state;
-    static const char *const by_profile[] = { "srgb", "srgb;mean", "flip;srgb;resize:width=9" };
+    static const char *const by_profile[] = { "srgb", "srgb;mean", "srgb;flip;resize:width=9" };
     struct bytes good = straight_profile(), bad = new_profile(600, "RGB ");
     clear();
     for (int p = 0; p < 3; p++) {
