@@ -3,7 +3,7 @@
 # (or thread), OPS_SKIP="carve", HEIC=0, WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the one
 # made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
-PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev libde265-dev zlib1g-dev libjansson-dev libisal-dev libssl-dev esbuild
+PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev libde265-dev libffmpeg-nvenc-dev zlib1g-dev libjansson-dev libisal-dev libssl-dev esbuild
 TEST_PACKAGES  = $(PACKAGES) g++ libpng-dev libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin libde265-examples libheif-examples x265 python3-opencv python3-skimage libtiff-tools python3-blurhash python3-prometheus-client curl php-cli
 PAGE_PACKAGES  = $(TEST_PACKAGES) chromium-headless-shell chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
@@ -90,7 +90,7 @@ C_SOURCES := $(filter-out server/main.c pipeline/ops/% $(foreach f,$(FORMATS_SKI
 ifeq ($(CUDA),0)
 C_SOURCES += $(wildcard cuda/*_none.c)
 else
-CU_SOURCES = $(wildcard cuda/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
+CU_SOURCES = $(filter-out cuda/codecs/hevc_decode$(if $(FORMATS_SKIP),,_none).cu,$(wildcard cuda/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu)) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 # Tests, benchmarks and ladders share one library: linking each with all objects takes three times as long, and the

@@ -37,6 +37,8 @@ struct probe;
 struct encode_options;
 struct decoding; /* pipeline/codecs/codecs.h */
 struct encoding;
+struct codec_limits;
+struct heic_still;
 
 /* Bits for the abilities of a format. The first two follow from `decode` and `encode`. */
 enum format_ability {
@@ -100,6 +102,10 @@ struct format_record {
 
     /* Metadata and notes alone, for a file that a device decodes. NULL: no device does. */
     enum status (*read_metadata)(const struct decoding *decoding);
+
+    /* False: a GPU's video engine does not take the file (heic/still.h). NULL: it takes none. */
+    bool (*read_still)(const uint8_t *bytes, size_t length, const struct probe *probe,
+                       const struct codec_limits *limits, struct heic_still *still);
 
     /* Heap bytes that decoding takes beside pixels and file, at most. NULL: less than a MiB. */
     uint64_t (*decode_memory)(const struct probe *probe);

@@ -108,7 +108,7 @@ static bool may_do_apart(const struct batch *batch, enum status status) {
     bool coded = false;
     for (int p = 0; p < batch->tree.part_count; p++)
         for (int i = 0; i < batch->count; i++)
-            coded |= batch->tree.parts[p].items[i].jpeg ||
+            coded |= run_is_file(&batch->tree.parts[p].items[i]) ||
                      run_wants_file(&batch->tree.parts[p].items[i]);
     if (batch->count > 1) return true;
     return coded && status != STATUS_CANCELLED && status != STATUS_DEADLINE;

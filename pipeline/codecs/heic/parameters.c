@@ -15,6 +15,8 @@ enum {
 /* Bounds of the standard; of sides: of video engines. */
 enum { SIDE_MAX = 8192, SHORT_TERM_SETS_MAX = 64, LONG_TERM_MAX = 32, PICTURES_MAX = 16 };
 
+enum { UNSPECIFIED = 2 }; /* primaries and matrix of H.273 */
+
 /* ue(v) of at most MOST. */
 static uint32_t take_up_to(struct bits *bits, uint32_t most) {
     const uint32_t value = take_golomb(bits);
@@ -105,13 +107,18 @@ static void read_references(struct bits *bits, struct hevc_parameters *p) {
 }
 
 /* vui_parameters; those of a hypothetical reference decoder are refused. */
-static void skip_usability(struct bits *bits) {
+static void read_usability(struct bits *bits, struct hevc_parameters *p) {
     enum { OWN_ASPECT = 255 };
     if (take_bit(bits) && take_bits(bits, 8) == OWN_ASPECT) skip_bits(bits, 32);
     if (take_bit(bits)) skip_bits(bits, 1); /* overscan */
     if (take_bit(bits)) {                   /* video signal */
-        skip_bits(bits, 4);
-        if (take_bit(bits)) skip_bits(bits, 24);
+        skip_bits(bits, 3);
+        p->full_range = take_bit(bits);
+        if (take_bit(bits)) {
+            p->primaries = (uint8_t)take_bits(bits, 8);
+            skip_bits(bits, 8);
+            p->matrix = (uint8_t)take_bits(bits, 8);
+        }
     }
     if (take_bit(bits)) skip_golombs(bits, 2); /* where chroma lies */
     skip_bits(bits, 3);
@@ -151,7 +158,8 @@ static bool read_sequence(const struct hevc_unit *unit, struct hevc_parameters *
     read_references(&bits, p);
     p->temporal_mvp = take_bit(&bits);
     p->strong_intra_smoothing = take_bit(&bits);
-    if (take_bit(&bits)) skip_usability(&bits);
+    p->primaries = p->matrix = UNSPECIFIED;
+    if (take_bit(&bits)) read_usability(&bits, p);
     const bool extended = take_bit(&bits);
     return !bits.failed && !extended;
 }

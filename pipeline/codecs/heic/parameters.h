@@ -4,7 +4,7 @@
  * Input is hostile: each number is held within the standard's bounds. A picture that is refused
  * here may still be sound, and is the software decoder's.
  *
- * Used by:  cuda/codecs/.
+ * Used by:  heic/still.c; cuda/video_engine.c tells the engine.
  * Owns:     nothing.
  * Fails:    returns false; also for what no camera writes: scaling lists, extensions, several
  *           parameter sets of a kind, several slices (libde265 1.0.11 filters chroma at their edges
@@ -36,6 +36,8 @@ struct hevc_parameters {
     uint8_t pcm_bits_luma, pcm_bits_chroma, log2_min_pcm, log2_diff_pcm;
     uint8_t short_term_sets, long_term_pictures;
     bool long_term;
+    bool full_range;           /* of the VUI; false without */
+    uint8_t primaries, matrix; /* of H.273, of the VUI; 2, unspecified, without */
 
     /* picture */
     uint8_t sequence_id, picture_id;
