@@ -293,6 +293,8 @@ static void place_pixels(struct job *job) {
         at += job_pixels_bytes(&gray);
     }
     job->pixels_end = at > job->pixels_offset ? at : 0;
+    job->by_engine = job->decodes_apart && format_record(job->probe.format)->read_still &&
+                     at == job->pixels_offset + job_pixels_bytes(&job->probe.shape);
 }
 
 static void fill_job(struct request *request, const struct work *work) {

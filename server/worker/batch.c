@@ -125,7 +125,7 @@ static enum status decode_image(const struct batch *batch, struct item *item,
                                 const struct image *into) {
     struct job *job = item->job;
     struct codec_limits limits = batch->executor->limits;
-    if (job->decodes_apart) return take_pixels(item, into);
+    if (job_takes_pixels(job)) return take_pixels(item, into);
     limits.accept_damage = job->accept_damage;
     return codec_decode(item->bytes + job->image_offset, job->image_length, &job->probe, &limits,
                         &job->progress, into, &item->choice.metadata, &job->notes, &job->failure);

@@ -83,7 +83,9 @@ static void choose_codecs(struct batch *batch, struct item *item, bool known) {
         .room = item->bytes + offset,
         .room_bytes = offset < span ? span - offset : 0,
     };
-    codec_choose_decoder(batch->attempt.codec, batch->attempt.cores, &batch->executor->limits,
+    const bool decoded = job_takes_pixels(job);
+    codec_choose_decoder(decoded ? NULL : batch->attempt.codec,
+                         decoded ? CODEC_FORMAT : batch->attempt.cores, &batch->executor->limits,
                          &request, &item->choice, &batch->run_items[batch->count]);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
         choose_encoder(batch, item, &job->outputs[o], known, &request);
@@ -99,7 +101,7 @@ static size_t larger(size_t a, size_t b) {
  * time. */
 static size_t codec_bytes(struct batch *batch, const struct job *job, bool known) {
     const size_t most = batch->executor->limits.memory_max;
-    const bool pixels = run_is_file(&batch->run_items[batch->count]) || job->decodes_apart;
+    const bool pixels = run_is_file(&batch->run_items[batch->count]) || job_takes_pixels(job);
     size_t bytes = pixels ? 0 : codec_memory_decode(&job->probe, most);
     for (int p = 0; p < OP_AUX_MAX; p++)
         if (job->aux[p].length && !job->aux[p].apart)

@@ -49,6 +49,7 @@ struct executor executor_make(struct slots *slots, const struct config *config,
         snprintf(executor.device_name, sizeof executor.device_name, "%s:%d", driver->kind, index);
     const size_t part = (size_t)(facts.memory_bytes / ARENA_PART);
     executor.memory_bytes = (size_t)facts.memory_bytes;
+    executor.engines = facts.engines;
     if (!config->arena_bytes) executor.arena_bytes = part > ARENA_LEAST ? part : ARENA_LEAST;
     return executor;
 }
