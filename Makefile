@@ -106,7 +106,7 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # Built from the matching files that are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS := $(filter-out $(foreach f,$(FORMATS_SKIP),$(B)/tests/pipeline/codecs/$f/%),$(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c)))
+TESTS := $(filter-out $(foreach f,$(FORMATS_SKIP),$(B)/tests/pipeline/codecs/$f/%),$(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp $(if $(FORMATS_SKIP),,tests/cuda/codecs/hevc_twin.cpp) $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c)))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 # The program burin-bench; other programs of tests/bench use its parts too.
 SUITE = tests/bench/burin-bench
@@ -333,7 +333,9 @@ $(B)/tests/cuda/%: tests/cuda/%.cpp | $(OBJ)/ops.inc $(OBJ)/formats.inc
 	$(SAY) test $@
 	$(Q)$(NICE) $(CXX) -std=c++17 -O1 -g1 -fno-extern-tls-init -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) \
 	  -pthread -D_GNU_SOURCE -Itests/fake/simt $(INCLUDES) $(if $(findstring thread,$(SAN)),,$(SAN:%=-fsanitize=%)) \
-	  -MMD -MP -MF $@.d $< -lcmocka -o $@
+	  -MMD -MP -MF $@.d $< $(CPP_LIBS) -lcmocka -o $@
+$(B)/tests/cuda/codecs/hevc_twin: CPP_LIBS = $(TEST_LIBS)
+$(B)/tests/cuda/codecs/hevc_twin: | $(LIBRARY)
 # Replays give the inputs that fuzzers once found to the same code, without a fuzzer.
 $(B)/tests/replay/%: tests/fuzz/%.c | $(LIBRARY)
 	$(build_test)
