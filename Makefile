@@ -106,7 +106,7 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # Built from the matching files that are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS := $(filter-out $(foreach f,$(FORMATS_SKIP),$(B)/tests/pipeline/codecs/$f/%),$(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp $(if $(FORMATS_SKIP),,tests/cuda/codecs/hevc_twin.cpp) $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c)))
+TESTS := $(filter-out $(foreach f,$(FORMATS_SKIP),$(B)/tests/pipeline/codecs/$f/%),$(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp $(if $(FORMATS_SKIP),,tests/cuda/codecs/hevc_twin.cpp tests/cuda/video_engine.c) $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c)))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 # The program burin-bench; other programs of tests/bench use its parts too.
 SUITE = tests/bench/burin-bench
@@ -360,6 +360,7 @@ $(B)/tests/http/pressure/%.so: tests/http/pressure/%.c $(wildcard server/jobs/*.
 	$(SAY) faults $<
 	$(Q)$(CC) $(filter-out -D_FORTIFY_SOURCE%,$(CFLAGS)) -U_FORTIFY_SOURCE -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
 $(B)/tests/server/worker/gpu_sampler: | $(B)/tests/fake/nvml.so
+$(B)/tests/cuda/video_engine: | $(B)/tests/fake/nvcuvid.so
 # The tests may be built for fewer GPUs than the program.
 TEST_ARCHS = $(CUDA_ARCHS)
 $(B)/tests/%.cu.o $(KERNELS): private GENCODE = $(call gencode,$(TEST_ARCHS))

@@ -52,9 +52,9 @@ def small():
 
 
 def large():
-    yield "phone", tiled(8, 6, 512, 4032, 3024, FULL, heif.irot(3), options=("--qp", "26"))[0]
-    yield "phone_ten", tiled(8, 6, 512, 4032, 3024, FULL, bits=10, options=("--qp", "26"))[0]
-    yield "whole", plain(4032, 3024, FULL, options=("--qp", "26"))[0]
+    yield "phone", tiled(8, 6, 512, 4032, 3024, FULL, heif.irot(3), options=("--qp", "32"))[0]
+    yield "phone_ten", tiled(8, 6, 512, 4032, 3024, FULL, bits=10, options=("--qp", "32"))[0]
+    yield "whole", plain(4032, 3024, FULL, options=("--qp", "32"))[0]
 
 
 if __name__ == "__main__":
