@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* lane_codec.cuh - a lane's codec: files from host memory to pixels on the device, JPEG and HEIC, and back, JPEG.
+/* lane_codec.cuh - a lane's codec: JPEG and HEIC files from host memory to pixels on the device,
+ * and pixels back to JPEG.
  *
  * Used by:  device_cuda.cu, as `codec` of device.h.
  * Owns:     pinned memory for descriptions and verdicts, and the encoder's tables.

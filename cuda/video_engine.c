@@ -155,7 +155,7 @@ static bool open_session(struct pool *pool) {
     return true;
 }
 
-/* As many sessions as COUNT pictures can use; fewer where the GPU refuses a further one. */
+/* Opens as many sessions as COUNT pictures can use, or as the GPU allows. */
 static struct pool *open_pool(int gpu, const struct hevc_parameters *p, uint32_t count) {
     const int engines = count_engines(gpu);
     if (!engines) return NULL;

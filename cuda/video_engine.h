@@ -2,7 +2,7 @@
 /* video_engine.h - the video engines of a GPU, which decode still HEVC pictures beside the kernels.
  *
  * The driver's libnvcuvid is opened where it is. Its parser is not used: parameters.h has read all
- * that the engine is told.
+ * that the engine must know.
  *
  * Used by:  cuda/codecs/hevc_decode.cu; device_cuda.cu, which says whether there are engines.
  * Owns:     the library, and sessions of the sizes that were used last, as long as the process.

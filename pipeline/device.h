@@ -107,8 +107,9 @@ struct lane_encoding {
     size_t length; /* set by finish; 0: refused, the CPU's codec must encode it */
 };
 
-/* A device's own codec of baseline JPEGs, which may decode HEIC too. It works in the lane's `work`, which must hold the sum of
- * the bytes that all files of a batch need. Files that it cannot process are refused one by one. */
+/* A device's own codec of baseline JPEGs, which may decode HEIC too. It works in the lane's `work`,
+ * which must hold the sum of the bytes that all files of a batch need. Files that it cannot process
+ * are refused one by one. */
 struct device_codec {
     /* Returns the bytes of `work` that one file needs, from its shape; 0: the device cannot take
      * it. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The engine leaves each tile in a surface of its own. Tiles are copied into planes
- * of the whole picture (canvas.cuh), so that chroma is widened over their borders; then a kernel makes
- * pixels (pixels.cuh). */
+ * of the whole picture (canvas.cuh), so that chroma is widened over their borders; then a kernel
+ * makes pixels (pixels.cuh). */
 #include "cuda/codecs/hevc_decode.h"
 
 #include "cuda/check.cuh"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A job has one run at a time, and only this file decides which one comes next. What
+ * it holds is counted when a run is sent, and forgotten when the last one ends. */
 #include "server/dispatch/runs.h"
 
 #include "config/memory.h"

@@ -4,9 +4,11 @@
  * A job with files that are read or written in a cell has up to three runs that all succeed: a cell
  * leaves the image's pixels in the slot, behind the upload; then any worker runs the plan on these,
  * and leaves the pixels of results; then a cell makes files of them. Shapes are the front's own,
- * from the header. In place of the first two a job may have one run on a GPU whose video engine decodes
- * the image; if that fails, the others follow. A worker that dies costs a run of its kind; such deaths are counted for each
+ * from the header. A worker that dies costs a run of its kind; such deaths are counted for each
  * kind alone.
+ *
+ * In place of the first two runs a job may have one on a GPU whose video engine decodes the image.
+ * If the engine refuses it, or the worker dies, these two follow after all.
  *
  * Used by:  dispatcher.c and admission.c.
  * Owns:     nothing.

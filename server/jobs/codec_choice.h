@@ -36,8 +36,8 @@ struct codec_choice {
     uint32_t notes;
 };
 
-/* Sets CHOICE, and `jpeg` or `heic` of RUN, whose `in` is the probe's shape; `want` becomes RUN_NOTHING. With
- * CODEC NULL the cores do everything, for the reason CORES. */
+/* Sets CHOICE, and `jpeg` or `heic` of RUN, whose `in` is the probe's shape; `want` becomes
+ * RUN_NOTHING. With CODEC NULL the cores do everything, for the reason CORES. */
 void codec_choose_decoder(const struct device_codec *codec, enum codec_place cores,
                           const struct codec_limits *limits, const struct codec_request *request,
                           struct codec_choice *choice, struct run_item *run);

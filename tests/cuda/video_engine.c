@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sessions and pictures of the video engines, with a library that plays them: what is opened and
- * kept, in which order tiles come, what an engine is told, and which pictures are refused. */
+ * kept, in which order tiles come, what an engine learns, and which pictures are refused. */
 #include "cuda/video_engine.h"
 
 #include "tests/pipeline/codecs/heic/parameter_sets.h"
@@ -27,7 +27,7 @@ static struct hevc_parameters parameters;
 static struct video_picture pictures[TILES_MAX];
 static const uint8_t slice[] = { 38, 1, 0xaf, 5, 6, 7 };
 
-/* What the taker sees. */
+/* The taker notes this. */
 static struct seen {
     uint32_t next, first_number; /* of takes; of the picture that the fake counts */
     int waits, order_faults, fail_at;
@@ -140,7 +140,7 @@ static void test_large_ones(void **state) {
     }
 }
 
-static void test_what_a_session_is_told(void **state) {
+static void test_facts_of_a_session(void **state) {
     (void)state;
     assert_true(decode(640, 360, 10, 1));
     for (int i = 0; i < FAKE_SESSIONS; i++) {
@@ -161,7 +161,7 @@ static void test_what_a_session_is_told(void **state) {
 }
 
 /* Each element in its own place: all parameters are at random. */
-static void test_what_a_picture_is_told(void **state) {
+static void test_facts_of_a_picture(void **state) {
     (void)state;
     uint32_t random = 5;
     for (int i = 0; i < 300; i++) {
@@ -169,59 +169,59 @@ static void test_what_a_picture_is_told(void **state) {
         parameters = choose(&random, &beside);
         assert_true(decode(parameters.width, parameters.height, parameters.bits, 1));
         const struct hevc_parameters *p = &parameters;
-        const CUVIDHEVCPICPARAMS *told = &fake->parameters;
-#define TOLD(name, value) assert_int_equal(told->name, value)
-        TOLD(pic_width_in_luma_samples, p->width);
-        TOLD(pic_height_in_luma_samples, p->height);
-        TOLD(log2_min_luma_coding_block_size_minus3, p->log2_min_block - 3);
-        TOLD(log2_diff_max_min_luma_coding_block_size, p->log2_diff_block);
-        TOLD(log2_min_transform_block_size_minus2, p->log2_min_transform - 2);
-        TOLD(log2_diff_max_min_transform_block_size, p->log2_diff_transform);
-        TOLD(max_transform_hierarchy_depth_inter, p->depth_inter);
-        TOLD(max_transform_hierarchy_depth_intra, p->depth_intra);
-        TOLD(pcm_enabled_flag, p->pcm);
-        TOLD(log2_min_pcm_luma_coding_block_size_minus3, p->pcm ? p->log2_min_pcm - 3 : 0);
-        TOLD(pcm_sample_bit_depth_chroma_minus1, p->pcm ? p->pcm_bits_chroma - 1 : 0);
-        TOLD(pcm_sample_bit_depth_luma_minus1, p->pcm ? p->pcm_bits_luma - 1 : 0);
-        TOLD(pcm_loop_filter_disabled_flag, p->pcm_filter_off);
-        TOLD(strong_intra_smoothing_enabled_flag, p->strong_intra_smoothing);
-        TOLD(amp_enabled_flag, p->amp);
-        TOLD(sample_adaptive_offset_enabled_flag, p->sao);
-        TOLD(log2_max_pic_order_cnt_lsb_minus4, p->log2_poc_lsb - 4);
-        TOLD(num_short_term_ref_pic_sets, p->short_term_sets);
-        TOLD(num_long_term_ref_pics_sps, p->long_term_pictures);
-        TOLD(sps_temporal_mvp_enabled_flag, p->temporal_mvp);
-        TOLD(bit_depth_luma_minus8, p->bits - 8);
-        TOLD(dependent_slice_segments_enabled_flag, p->dependent_slices);
-        TOLD(slice_segment_header_extension_present_flag, p->slice_extension);
-        TOLD(sign_data_hiding_enabled_flag, p->sign_hiding);
-        TOLD(cu_qp_delta_enabled_flag, p->qp_delta);
-        TOLD(diff_cu_qp_delta_depth, p->qp_delta_depth);
-        TOLD(init_qp_minus26, p->init_qp - 26);
-        TOLD(pps_cb_qp_offset, p->cb_offset);
-        TOLD(pps_cr_qp_offset, p->cr_offset);
-        TOLD(constrained_intra_pred_flag, p->constrained_intra);
-        TOLD(transform_skip_enabled_flag, p->transform_skip);
-        TOLD(transquant_bypass_enabled_flag, p->bypass);
-        TOLD(entropy_coding_sync_enabled_flag, p->entropy_sync);
-        TOLD(num_extra_slice_header_bits, p->extra_slice_bits);
-        TOLD(loop_filter_across_tiles_enabled_flag, p->filter_across_tiles);
-        TOLD(loop_filter_across_slices_enabled_flag, p->filter_across_slices);
-        TOLD(output_flag_present_flag, p->output_flag);
-        TOLD(cabac_init_present_flag, p->cabac_init);
-        TOLD(pps_slice_chroma_qp_offsets_present_flag, p->slice_chroma_offsets);
-        TOLD(deblocking_filter_override_enabled_flag, p->deblocking_override);
-        TOLD(pps_deblocking_filter_disabled_flag, p->deblocking_off);
-        TOLD(pps_beta_offset_div2, p->half_beta_offset);
-        TOLD(pps_tc_offset_div2, p->half_tc_offset);
-        TOLD(tiles_enabled_flag, p->tiles);
-        TOLD(num_tile_columns_minus1, p->columns - 1);
-        TOLD(num_tile_rows_minus1, p->rows - 1);
+        const CUVIDHEVCPICPARAMS *known = &fake->parameters;
+#define SAYS(name, value) assert_int_equal(known->name, value)
+        SAYS(pic_width_in_luma_samples, p->width);
+        SAYS(pic_height_in_luma_samples, p->height);
+        SAYS(log2_min_luma_coding_block_size_minus3, p->log2_min_block - 3);
+        SAYS(log2_diff_max_min_luma_coding_block_size, p->log2_diff_block);
+        SAYS(log2_min_transform_block_size_minus2, p->log2_min_transform - 2);
+        SAYS(log2_diff_max_min_transform_block_size, p->log2_diff_transform);
+        SAYS(max_transform_hierarchy_depth_inter, p->depth_inter);
+        SAYS(max_transform_hierarchy_depth_intra, p->depth_intra);
+        SAYS(pcm_enabled_flag, p->pcm);
+        SAYS(log2_min_pcm_luma_coding_block_size_minus3, p->pcm ? p->log2_min_pcm - 3 : 0);
+        SAYS(pcm_sample_bit_depth_chroma_minus1, p->pcm ? p->pcm_bits_chroma - 1 : 0);
+        SAYS(pcm_sample_bit_depth_luma_minus1, p->pcm ? p->pcm_bits_luma - 1 : 0);
+        SAYS(pcm_loop_filter_disabled_flag, p->pcm_filter_off);
+        SAYS(strong_intra_smoothing_enabled_flag, p->strong_intra_smoothing);
+        SAYS(amp_enabled_flag, p->amp);
+        SAYS(sample_adaptive_offset_enabled_flag, p->sao);
+        SAYS(log2_max_pic_order_cnt_lsb_minus4, p->log2_poc_lsb - 4);
+        SAYS(num_short_term_ref_pic_sets, p->short_term_sets);
+        SAYS(num_long_term_ref_pics_sps, p->long_term_pictures);
+        SAYS(sps_temporal_mvp_enabled_flag, p->temporal_mvp);
+        SAYS(bit_depth_luma_minus8, p->bits - 8);
+        SAYS(dependent_slice_segments_enabled_flag, p->dependent_slices);
+        SAYS(slice_segment_header_extension_present_flag, p->slice_extension);
+        SAYS(sign_data_hiding_enabled_flag, p->sign_hiding);
+        SAYS(cu_qp_delta_enabled_flag, p->qp_delta);
+        SAYS(diff_cu_qp_delta_depth, p->qp_delta_depth);
+        SAYS(init_qp_minus26, p->init_qp - 26);
+        SAYS(pps_cb_qp_offset, p->cb_offset);
+        SAYS(pps_cr_qp_offset, p->cr_offset);
+        SAYS(constrained_intra_pred_flag, p->constrained_intra);
+        SAYS(transform_skip_enabled_flag, p->transform_skip);
+        SAYS(transquant_bypass_enabled_flag, p->bypass);
+        SAYS(entropy_coding_sync_enabled_flag, p->entropy_sync);
+        SAYS(num_extra_slice_header_bits, p->extra_slice_bits);
+        SAYS(loop_filter_across_tiles_enabled_flag, p->filter_across_tiles);
+        SAYS(loop_filter_across_slices_enabled_flag, p->filter_across_slices);
+        SAYS(output_flag_present_flag, p->output_flag);
+        SAYS(cabac_init_present_flag, p->cabac_init);
+        SAYS(pps_slice_chroma_qp_offsets_present_flag, p->slice_chroma_offsets);
+        SAYS(deblocking_filter_override_enabled_flag, p->deblocking_override);
+        SAYS(pps_deblocking_filter_disabled_flag, p->deblocking_off);
+        SAYS(pps_beta_offset_div2, p->half_beta_offset);
+        SAYS(pps_tc_offset_div2, p->half_tc_offset);
+        SAYS(tiles_enabled_flag, p->tiles);
+        SAYS(num_tile_columns_minus1, p->columns - 1);
+        SAYS(num_tile_rows_minus1, p->rows - 1);
         for (int t = 0; p->tiles && t < p->columns; t++)
-            TOLD(column_width_minus1[t], p->widths[t] - 1);
-        for (int t = 0; p->tiles && t < p->rows; t++) TOLD(row_height_minus1[t], p->heights[t] - 1);
-        TOLD(IdrPicFlag, 1);
-        TOLD(RefPicIdx[15], -1);
+            SAYS(column_width_minus1[t], p->widths[t] - 1);
+        for (int t = 0; p->tiles && t < p->rows; t++) SAYS(row_height_minus1[t], p->heights[t] - 1);
+        SAYS(IdrPicFlag, 1);
+        SAYS(RefPicIdx[15], -1);
         assert_int_equal(fake->picture.PicWidthInMbs, (p->width + 15) / 16);
         assert_int_equal(fake->picture.FrameHeightInMbs, (p->height + 15) / 16);
         assert_int_equal(fake->picture.nBitstreamDataLen, 3 + sizeof slice);
@@ -316,8 +316,8 @@ int main(int argc, char **argv) {
         TEST(test_rounds),
         TEST(test_sizes),
         TEST(test_large_ones),
-        TEST(test_what_a_session_is_told),
-        TEST(test_what_a_picture_is_told),
+        TEST(test_facts_of_a_session),
+        TEST(test_facts_of_a_picture),
         TEST(test_damage),
         TEST(test_failures),
         TEST(test_few_sessions),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A library that answers as libnvcuvid does. A frame's address says which picture it is. A call that
- * an engine would not survive is a fault. */
+/* A library that answers as libnvcuvid does. A frame's address says which picture it is. A call
+ * that an engine would not survive is a fault. */
 #include "tests/fake/nvcuvid.h"
 
 #include <string.h>

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* canvas.cuh - the planes of a whole HEIC in the GPU's memory, filled tile by tile.
  *
+ * How it works. Planes of luma, of chroma and of alpha, if there is some, lie one behind the other,
+ * then the tables of ycbcr.h. Frames of the engine are copied on the lane's stream, each as far as
+ * the picture goes.
+ *
  * Used by:  hevc_decode.cu.
  * Owns:     nothing.
  * Threads:  the lane's.

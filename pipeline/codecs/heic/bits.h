@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* bits.h - the bits of a NAL unit, one by one, past the bytes that keep a start code from appearing.
+/* bits.h - the bits of a NAL unit, one by one, past the bytes that keep a start code from
+ * appearing.
  *
  * Behind the end all bits are 0, and the reader has failed.
  *

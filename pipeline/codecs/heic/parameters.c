@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Each set is read from its first bit to its last element; a reader that has run out
+ * of bits, or an element beyond its bounds, makes the whole set fail at the end. */
 #include "pipeline/codecs/heic/parameters.h"
 #include "pipeline/codecs/heic/bits.h"
 

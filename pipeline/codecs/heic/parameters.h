@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* parameters.h - all that a video engine must be told of a still HEVC picture before its bits.
+/* parameters.h - all that a video engine must know of a still HEVC picture before its bits.
  *
  * Input is hostile: each number is held within the standard's bounds. A picture that is refused
  * here may still be sound, and is the software decoder's.
  *
- * Used by:  heic/still.c; cuda/video_engine.c tells the engine.
+ * Used by:  heic/still.c; cuda/video_engine.c.
  * Owns:     nothing.
  * Fails:    returns false; also for what no camera writes: scaling lists, extensions, several
  *           parameter sets of a kind, several slices (libde265 1.0.11 filters chroma at their edges

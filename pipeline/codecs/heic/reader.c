@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The header (header.h) is checked before memory is allocated. Then tile after tile is decoded (tile.h) and copied into planes of
- * the whole picture, as far as that goes; so chroma is widened over the borders of tiles. */
+/* How it works. The header (header.h) is checked before memory is allocated. Then tile after tile
+ * is decoded (tile.h) and copied into planes of the whole picture, as far as that goes; so chroma
+ * is widened over the borders of tiles. */
 #include "pipeline/codecs/common/isobmff_pixels.h"
 #include "pipeline/codecs/heic/codec.h"
 #include "pipeline/codecs/heic/header.h"

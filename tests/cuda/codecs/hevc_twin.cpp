@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A HEIC by the code for GPUs, run on the CPU, against the CPU's codec, sample for sample. The video
- * engine is played by libde265, whose planes are laid out as an engine's: with other samples around
- * them, and noise in the bits below those of a sample.
+/* A HEIC by the code for GPUs, run on the CPU, against the CPU's codec, sample for sample. The
+ * video engine is played by libde265, whose planes are laid out as an engine's: with other samples
+ * around them, and noise in the bits below those of a sample.
  * covers: cuda/codecs/hevc_decode/canvas.cuh cuda/codecs/hevc_decode/pixels.cuh
  * covers: pipeline/codecs/heic/still.c pipeline/codecs/heic/header.c */
 #define __host__
@@ -239,7 +239,7 @@ static void test_others(void **) {
     }
 }
 
-/* What the CPU's codec refuses for its memory, it refuses for a GPU too. */
+/* A picture that takes too much memory on the CPU is refused for a GPU too. */
 static void test_memory(void **) {
     const bytes file = read_file("tests/fuzz/corpus/heic_still/grid.heic");
     codec_limits limits = codec_limits_default;

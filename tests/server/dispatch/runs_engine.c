@@ -66,7 +66,7 @@ static void test_other_devices(void **state) {
     end_without(ill);
 }
 
-/* As a worker does that has no decoder but its engine. */
+/* A worker has no decoder but its engine, and answers so. */
 static void test_refused(void **state) {
     (void)state;
     const int slot = submit_to("auto");

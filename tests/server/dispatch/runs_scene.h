@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* runs_scene.h - decoding cells, a CPU's worker, and in some scenes a GPU's with engines, which exist only as channels. The test plays
- * all of them, and the reader of the completion pipe. */
+/* runs_scene.h - decoding cells, a CPU's worker, and in some scenes a GPU's with engines, which
+ * exist only as channels. The test plays all of them, and the reader of the completion pipe. */
 #ifndef BURIN_RUNS_SCENE_H
 #define BURIN_RUNS_SCENE_H
 

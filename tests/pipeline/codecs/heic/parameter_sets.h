@@ -55,7 +55,7 @@ static inline struct hevc_unit end(struct writer *w) {
 
 /* ---- sets */
 
-/* What is written beside the parameters: choices of syntax that leave no trace in them. */
+/* Written beside the parameters: choices of syntax that leave no trace in them. */
 struct beside {
     unsigned sub_layers, chroma, chroma_bits, scaling, extension, picture_scaling,
         picture_extension, sequence_of_picture, hrd;

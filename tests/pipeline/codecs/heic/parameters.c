@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Parameter sets with every element at random are read as they were meant; each bound is refused when it is crossed, and so is each set that is cut off. */
+/* Parameter sets with every element at random are read as they were meant; each bound is refused
+ * when it is crossed, and so is each set that is cut off. */
 #include "tests/pipeline/codecs/heic/parameter_sets.h"
 
 #include <setjmp.h>
