@@ -122,7 +122,7 @@ KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
 BENCH_KERNELS = $(call kept,$(wildcard tests/bench/*.cu))
 CODEC_LADDERS = $(call kept,$(wildcard tests/bench/kernels/jpeg_*.cu $(foreach l,blur clahe resize,tests/bench/kernels/$l.cu)))
 endif
-TARGETS = $(filter-out replay_main $(FORMATS_SKIP),$(basename $(notdir $(wildcard tests/fuzz/*.c))))
+TARGETS = $(filter-out replay_main $(if $(FORMATS_SKIP),heic heic_still hevc_parameters),$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 # The GPU's JPEG codec on the CPU, for tests where there is no GPU.
