@@ -3,7 +3,7 @@
 # (or thread), OPS_SKIP="carve", HEIC=0, WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the one
 # made last is at build/burin too, unless SAN is set. Without -j, make runs a job on each processor.
 
-PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev libde265-dev liblcms2-dev zlib1g-dev libjansson-dev libisal-dev libssl-dev esbuild
+PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libwebp-dev libavif-dev libde265-dev libffmpeg-nvenc-dev liblcms2-dev zlib1g-dev libjansson-dev libisal-dev libssl-dev esbuild
 TEST_PACKAGES  = $(PACKAGES) g++ libpng-dev libcmocka-dev mold python3-pytest python3-pytest-xdist python3-pytest-timeout python3-numpy python3-pil python3-jsonschema python3-mpmath libavif-bin libde265-examples libheif-examples x265 python3-opencv python3-skimage libtiff-tools python3-blurhash python3-prometheus-client curl php-cli
 PAGE_PACKAGES  = $(TEST_PACKAGES) chromium-headless-shell chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
@@ -90,7 +90,7 @@ C_SOURCES := $(filter-out server/main.c pipeline/ops/% $(foreach f,$(FORMATS_SKI
 ifeq ($(CUDA),0)
 C_SOURCES += $(wildcard cuda/*_none.c)
 else
-CU_SOURCES = $(wildcard cuda/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
+CU_SOURCES = $(filter-out cuda/codecs/hevc_decode$(if $(FORMATS_SKIP),,_none).cu,$(wildcard cuda/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu)) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 # Tests, benchmarks and ladders share one library: linking each with all objects takes three times as long, and the
@@ -106,7 +106,7 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # Built from the matching files that are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS := $(filter-out $(foreach f,$(FORMATS_SKIP),$(B)/tests/pipeline/codecs/$f/%),$(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c)))
+TESTS := $(filter-out $(foreach f,$(FORMATS_SKIP),$(B)/tests/pipeline/codecs/$f/% $(B)/tests/server/jobs/$(f)_choice),$(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp $(if $(FORMATS_SKIP),,tests/cuda/codecs/hevc_twin.cpp tests/cuda/video_engine.c) $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c)))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 # The program burin-bench; other programs of tests/bench use its parts too.
 SUITE = tests/bench/burin-bench
@@ -122,13 +122,13 @@ KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
 BENCH_KERNELS = $(call kept,$(wildcard tests/bench/*.cu))
 CODEC_LADDERS = $(call kept,$(wildcard tests/bench/kernels/jpeg_*.cu $(foreach l,blur clahe resize,tests/bench/kernels/$l.cu)))
 endif
-TARGETS = $(filter-out replay_main $(FORMATS_SKIP),$(basename $(notdir $(wildcard tests/fuzz/*.c))))
+TARGETS = $(filter-out replay_main $(if $(FORMATS_SKIP),heic heic_still hevc_parameters),$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 # The GPU's JPEG codec on the CPU, for tests where there is no GPU.
 TWINS = $(patsubst %.c,$(OBJ)/%.o,$(wildcard tests/twins/*.c))
 TWIN_TESTS = $(addprefix $(B)/tests/,pipeline/codecs/jpeg/parallel pipeline/codecs/jpeg/tiles pipeline/run_layout server/jobs/codec_choice \
-  server/worker/self_test replay/jpeg_parallel cuda/codecs/jpeg_copies cuda/codecs/jpeg_copies_ptx75 cuda/codecs/jpeg_decode cuda/codecs/jpeg_decode_ptx75)
+  server/jobs/heic_choice server/worker/self_test replay/jpeg_parallel cuda/codecs/jpeg_copies cuda/codecs/jpeg_copies_ptx75 cuda/codecs/jpeg_decode cuda/codecs/jpeg_decode_ptx75)
 
 .DEFAULT_GOAL = all
 .PHONY: help all docs serve test unit http page reference pressure mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
@@ -333,7 +333,9 @@ $(B)/tests/cuda/%: tests/cuda/%.cpp | $(OBJ)/ops.inc $(OBJ)/formats.inc
 	$(SAY) test $@
 	$(Q)$(NICE) $(CXX) -std=c++17 -O1 -g1 -fno-extern-tls-init -Wall -Wextra -Wno-unknown-pragmas $(if $(WERROR),-Werror) \
 	  -pthread -D_GNU_SOURCE -Itests/fake/simt $(INCLUDES) $(if $(findstring thread,$(SAN)),,$(SAN:%=-fsanitize=%)) \
-	  -MMD -MP -MF $@.d $< -lcmocka -o $@
+	  -MMD -MP -MF $@.d $< $(CPP_LIBS) -lcmocka -o $@
+$(B)/tests/cuda/codecs/hevc_twin: CPP_LIBS = $(TEST_LIBS)
+$(B)/tests/cuda/codecs/hevc_twin: | $(LIBRARY)
 # Replays give the inputs that fuzzers once found to the same code, without a fuzzer.
 $(B)/tests/replay/%: tests/fuzz/%.c | $(LIBRARY)
 	$(build_test)
@@ -358,6 +360,7 @@ $(B)/tests/http/pressure/%.so: tests/http/pressure/%.c $(wildcard server/jobs/*.
 	$(SAY) faults $<
 	$(Q)$(CC) $(filter-out -D_FORTIFY_SOURCE%,$(CFLAGS)) -U_FORTIFY_SOURCE -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
 $(B)/tests/server/worker/gpu_sampler: | $(B)/tests/fake/nvml.so
+$(B)/tests/cuda/video_engine: | $(B)/tests/fake/nvcuvid.so
 # The tests may be built for fewer GPUs than the program.
 TEST_ARCHS = $(CUDA_ARCHS)
 $(B)/tests/%.cu.o $(KERNELS): private GENCODE = $(call gencode,$(TEST_ARCHS))

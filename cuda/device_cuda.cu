@@ -23,6 +23,7 @@
 #include "cuda/skeletons/kernel_chain.h"
 #include "cuda/skeletons/user_twin.h"
 #include "cuda/timeline.cuh"
+#include "cuda/video_engine.h"
 #include "pipeline/registry.h"
 #include "pipeline/run.h"
 
@@ -103,6 +104,7 @@ static enum status describe_device(int index, struct device_info *info, struct f
     info->memory_clock_mhz = device_attribute(index, cudaDevAttrMemoryClockRate) / 1e3;
     info->ecc = properties.ECCEnabled;
     info->clusters = properties.major >= 9;
+    info->engines = video_engine_count(index);
     return STATUS_OK;
 }
 
@@ -187,6 +189,7 @@ static enum status make_lane(struct cuda_lane *lane, const struct lane_options *
     CUDA_TRY(failure, cudaSetDevice(index));
     enum status status = make_streams(lane, failure);
     if (status) return status;
+    video_engine_count(index); /* of the context that has been made; for hevc_decode_bytes */
     context->multiprocessors = device_attribute(index, cudaDevAttrMultiProcessorCount);
     context->capability = 10 * device_attribute(index, cudaDevAttrComputeCapabilityMajor) +
                           device_attribute(index, cudaDevAttrComputeCapabilityMinor);
@@ -456,7 +459,7 @@ static enum status finish(struct lane *opened, struct lane_times *times, struct 
 }
 
 static const struct device_codec cuda_codec = {
-    lane_codec_decode_bytes, lane_codec_encode_bytes, decode, encode,
+    lane_codec_decode_bytes, hevc_decode_bytes,    lane_codec_encode_bytes, decode, encode,
     pinned_ranges_add,       pinned_ranges_remove,
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* lane_codec.cuh - a lane's codec: JPEG files from host memory to pixels on the device, and back.
+/* lane_codec.cuh - a lane's codec: JPEG and HEIC files from host memory to pixels on the device,
+ * and pixels back to JPEG.
  *
  * Used by:  device_cuda.cu, as `codec` of device.h.
  * Owns:     pinned memory for descriptions and verdicts, and the encoder's tables.
@@ -11,6 +12,7 @@
 #ifndef BURIN_LANE_CODEC_CUH
 #define BURIN_LANE_CODEC_CUH
 
+#include "cuda/codecs/hevc_decode.h"
 #include "cuda/codecs/jpeg_decode.h"
 #include "cuda/codecs/jpeg_encode.h"
 #include "cuda/cuda_op.h"

@@ -26,6 +26,7 @@ extern "C" {
 #endif
 
 struct jpeg_baseline; /* pipeline/codecs/jpeg/baseline.h */
+struct heic_still;    /* pipeline/codecs/heic/still.h */
 
 /* The facts that `burin devices` prints; 0 or "" where a device has no such value. */
 struct device_info {
@@ -40,6 +41,7 @@ struct device_info {
     double clock_mhz, memory_clock_mhz;
     bool ecc;
     bool clusters; /* thread block clusters: compute capability 9.0 and up */
+    int engines;   /* for video, that decode HEVC */
 };
 
 struct lane_options {
@@ -85,11 +87,13 @@ struct lane_times {
     double upload_ms, decode_ms, compute_ms, encode_ms, download_ms;
 };
 
-/* A JPEG that the device decodes. The record and the file's bytes stay in place until finish. */
+/* A JPEG or a HEIC that the device decodes. The record and the file's bytes stay in place until
+ * finish. */
 struct lane_decoding {
     const struct jpeg_baseline *jpeg;
-    struct image into; /* device memory */
-    bool refused;      /* set by finish: the pixels are invalid, the CPU's codec must decode it */
+    const struct heic_still *heic; /* one of the two is NULL */
+    struct image into;             /* device memory */
+    bool refused; /* set by finish: the pixels are invalid, the CPU's codec must decode it */
 };
 
 /* A JPEG that the device encodes to the bytes of the CPU's codec; it stays in place until finish.
@@ -103,14 +107,17 @@ struct lane_encoding {
     size_t length; /* set by finish; 0: refused, the CPU's codec must encode it */
 };
 
-/* A device's own codec of baseline JPEGs. It works in the lane's `work`, which must hold the sum of
- * the bytes that all files of a batch need. Files that it cannot process are refused one by one. */
+/* A device's own codec of baseline JPEGs, which may decode HEIC too. It works in the lane's `work`,
+ * which must hold the sum of the bytes that all files of a batch need. Files that it cannot process
+ * are refused one by one. */
 struct device_codec {
     /* Returns the bytes of `work` that one file needs, from its shape; 0: the device cannot take
      * it. */
     size_t (*decode_bytes)(const struct jpeg_baseline *jpeg);
+    size_t (*still_bytes)(const struct heic_still *heic); /* NULL: it takes no HEIC */
     size_t (*encode_bytes)(const struct lane_encoding *encoding);
-    /* Both only queue work: decode after upload, encode before download. */
+    /* Both only queue work: decode after upload, encode before download. A HEIC is alone, and
+     * decode waits for the engines. */
     enum status (*decode)(struct lane *lane, struct lane_decoding *decodings, int count,
                           struct failure *failure);
     enum status (*encode)(struct lane *lane, struct lane_encoding *encodings, int count,

@@ -40,6 +40,8 @@ struct encoding;
 struct frame_sink;
 struct animation_file; /* pipeline/animation_file.h */
 struct metadata_places;
+struct codec_limits;
+struct heic_still;
 
 /* Bits for the abilities of a format. The first two follow from `decode` and `encode`. */
 enum format_ability {
@@ -111,6 +113,9 @@ struct format_record {
 
     /* Finds EXIF and XMP in a file whose header was read; PLACES is zeroed. NULL: nowhere. */
     void (*find_metadata)(const uint8_t *bytes, size_t length, struct metadata_places *places);
+    /* False: a GPU's video engine does not take the file (heic/still.h). NULL: it takes none. */
+    bool (*read_still)(const uint8_t *bytes, size_t length, const struct probe *probe,
+                       const struct codec_limits *limits, struct heic_still *still);
 
     /* Heap bytes that decoding takes beside pixels and file, at most. NULL: less than a MiB. */
     uint64_t (*decode_memory)(const struct probe *probe);

@@ -66,7 +66,7 @@ static enum status begin_part(struct lane *lane, struct run_tree *tree, int p, u
     for (int i = 0; i < tree->count; i++) {
         struct run_item *item = &part->items[i];
         const struct image *in = p ? &trunk->items[i].shapes[trunk->plan->count] : &item->in;
-        assert(lane->driver->codec || (!item->jpeg && !run_wants_file(item)));
+        assert(lane->driver->codec || (!run_is_file(item) && !run_wants_file(item)));
         assert(!p || item->want == RUN_NOTHING || run_last_maker(part->plan) >= 0);
         const enum status status = begin_item(part->plan, item, in, pixels_max, failure);
         if (status) return status;
@@ -198,9 +198,10 @@ static enum status decode_files(struct lane *lane, const struct run_tree *tree, 
                                 struct failure *failure) {
     struct run_item *items = tree->parts[0].items;
     for (int i = 0; i < tree->count; i++) {
-        if (!items[i].jpeg) continue;
-        files->decodings[files->decoding_count] =
-            (struct lane_decoding){ .jpeg = items[i].jpeg, .into = items[i].shapes[0] };
+        if (!run_is_file(&items[i])) continue;
+        files->decodings[files->decoding_count] = (struct lane_decoding){
+            .jpeg = items[i].jpeg, .heic = items[i].heic, .into = items[i].shapes[0]
+        };
         files->decoded[files->decoding_count++] = &items[i];
     }
     if (!files->decoding_count) return STATUS_OK;
@@ -342,7 +343,7 @@ static void set_times(const struct run_tree *tree, int i, const struct lane_time
     struct timing *timing = item->timing;
     const bool file = any_file(tree, i);
     if (!timing) return;
-    if (item->jpeg)
+    if (run_is_file(item))
         timing->stage_ms[STAGE_DECODE] += times->decode_ms; /* together with other images */
     timing->stage_ms[STAGE_UPLOAD] = times->upload_ms;
     timing->stage_ms[STAGE_COMPUTE] = times->compute_ms;
@@ -350,7 +351,7 @@ static void set_times(const struct run_tree *tree, int i, const struct lane_time
     if (file) timing->stage_ms[STAGE_ENCODE] = times->encode_ms;
     for (int k = 0; k < spans->span_count; k++) {
         const struct span *span = &spans->spans[k];
-        if (span->level == SPAN_DECODE && !item->jpeg) continue;
+        if (span->level == SPAN_DECODE && !run_is_file(item)) continue;
         if (span->level == SPAN_ENCODE && !file) continue;
         timing_span(timing, span->name, span->level, span->ms);
     }
@@ -406,7 +407,8 @@ static enum status queue_batch(struct lane *lane, struct run_tree *tree, struct 
 static bool is_empty(const struct run_tree *tree) {
     if (tree->part_count > 1 || tree->parts[0].plan->count) return false;
     bool any = false;
-    for (int i = 0; i < tree->count; i++) any |= tree->parts[0].items[i].jpeg || any_file(tree, i);
+    for (int i = 0; i < tree->count; i++)
+        any |= run_is_file(&tree->parts[0].items[i]) || any_file(tree, i);
     return !any;
 }
 

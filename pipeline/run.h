@@ -2,7 +2,7 @@
 /* run.h - walks a plan over a batch of images on a lane, without leaving the device in between.
  *
  *     run_reserve(lane, plan, items, n, ...)   lays out memory
- *     ... the caller decodes into items[i].in, where items[i].jpeg is NULL ...
+ *     ... the caller decodes into items[i].in, where !run_is_file(&items[i]) ...
  *     run_batch(lane, plan, items, n)          upload, operators, download; items[i].out or .file
  *                                              is ready, and so are items[i].values
  *
@@ -39,9 +39,12 @@ struct run_item {
     struct image in;              /* shape by the caller; pixels by run_reserve, in host memory */
     struct image aux[OP_AUX_MAX]; /* the same, for the first step that takes any */
     struct image table;           /* for steps by profile, which the caller fills; width 0: none */
-    const struct jpeg_baseline *jpeg; /* file that the device decodes; NULL: the caller decodes */
-    size_t decode_bytes;              /* from the device's codec, for `jpeg` */
-    size_t codec_bytes; /* heap of the CPU's codecs, for the files that the caller handles */
+    /* The file that the device decodes; both NULL: the caller decodes. A HEIC is its batch's only
+     * item. */
+    const struct jpeg_baseline *jpeg;
+    const struct heic_still *heic;
+    size_t decode_bytes; /* from the device's codec, for either */
+    size_t codec_bytes;  /* heap of the CPU's codecs, for the files that the caller handles */
     enum run_result want;
     /* RUN_FILE, RUN_BOTH: set by the caller. Of `file`: quality, carried, bytes and capacity. */
     struct lane_encoding file;
@@ -64,6 +67,11 @@ struct run_item {
     uint32_t fused; /* a part's first item; bit s: a kernel of a later step does step s as well */
 };
 
+/* The device decodes the file of ITEM. */
+static inline bool run_is_file(const struct run_item *item) {
+    return item->jpeg || item->heic;
+}
+
 static inline bool run_wants_pixels(const struct run_item *item) {
     return item->want == RUN_PIXELS || item->want == RUN_BOTH;
 }
@@ -83,7 +91,7 @@ struct run_part {
 int run_last_maker(const struct plan *plan);
 
 /* The first part is the trunk, the others are branches: item I of each branch begins with the
- * trunk's result of item I. The caller sets no `in`, `jpeg` or `aux` in a branch's items: branches
+ * trunk's result of item I. The caller sets no `in`, file or `aux` in a branch's items: branches
  * get the trunk's `aux`, unless a step of the trunk takes them. A branch whose steps make no image
  * has RUN_NOTHING; the caller asks the trunk for that image. */
 struct run_tree {

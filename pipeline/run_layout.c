@@ -63,13 +63,13 @@ size_t run_uploaded_bytes(const struct run_tree *tree) {
     const struct run_item *items = tree->parts[0].items;
     size_t bytes = aux_bytes(items, tree->count);
     for (int i = 0; i < tree->count; i++)
-        if (!items[i].jpeg) bytes += shape_bytes(&items[i], 0);
+        if (!run_is_file(&items[i])) bytes += shape_bytes(&items[i], 0);
     return bytes;
 }
 
 /* True if the device decodes ITEM straight into `out`, since its image is the result. */
 static bool is_passed_on(const struct plan *plan, const struct run_item *item) {
-    return item->jpeg && run_wants_pixels(item) && run_last_maker(plan) < 0;
+    return run_is_file(item) && run_wants_pixels(item) && run_last_maker(plan) < 0;
 }
 
 /* True if `out` holds the result of ITEM. */
@@ -119,7 +119,7 @@ size_t run_downloaded_bytes(const struct run_tree *tree) {
 static size_t codec_bytes(const struct run_tree *tree) {
     size_t decode = 0, encode = 0;
     for (int i = 0; i < tree->count; i++)
-        if (tree->parts[0].items[i].jpeg) decode += tree->parts[0].items[i].decode_bytes;
+        if (run_is_file(&tree->parts[0].items[i])) decode += tree->parts[0].items[i].decode_bytes;
     for (int p = 0; p < tree->part_count; p++)
         for (int i = 0; i < tree->count; i++)
             if (run_wants_file(&tree->parts[p].items[i]))
@@ -266,7 +266,7 @@ struct lane_need run_layout_need(struct lane *lane, const struct run_tree *tree)
             for (int s = 0; s <= tree->parts[p].plan->count; s++)
                 need.image = larger(need.image, image_bytes(&tree->parts[p].items[i].shapes[s]));
     for (int i = 0; i < tree->count; i++)
-        if (trunk->items[i].jpeg && !is_passed_on(trunk->plan, &trunk->items[i]))
+        if (run_is_file(&trunk->items[i]) && !is_passed_on(trunk->plan, &trunk->items[i]))
             need.device_in += shape_bytes(&trunk->items[i], 0);
     need.device_out = kept_before(tree, tree->part_count);
     need.in += need.device_in;
@@ -287,7 +287,7 @@ static void place_level(const struct run_part *part, int count, uint8_t *base, i
 static void place_inputs(const struct run_part *trunk, int count, uint8_t *base) {
     struct run_item *items = trunk->items;
     for (int i = 0; i < count; i++)
-        if (!items[i].jpeg) {
+        if (!run_is_file(&items[i])) {
             items[i].shapes[0].pixels = base;
             base += shape_bytes(&items[i], 0);
         }
@@ -300,7 +300,7 @@ static void place_inputs(const struct run_part *trunk, int count, uint8_t *base)
         base += aligned(image_bytes(&items[i].table));
     }
     for (int i = 0; i < count; i++)
-        if (items[i].jpeg && !is_passed_on(trunk->plan, &items[i])) {
+        if (run_is_file(&items[i]) && !is_passed_on(trunk->plan, &items[i])) {
             items[i].shapes[0].pixels = base;
             base += shape_bytes(&items[i], 0);
         }
@@ -338,7 +338,7 @@ void run_place_host(struct lane *lane, struct run_tree *tree) {
     for (int i = 0; i < tree->count; i++) {
         struct run_item *item = &trunk->items[i];
         item->in = item->shapes[0];
-        if (item->jpeg) item->in.pixels = NULL;
+        if (run_is_file(item)) item->in.pixels = NULL;
         item->shapes[trunk->plan->count].pixels = item->in.pixels;
     }
     for (int p = 0; p < tree->part_count; p++) {

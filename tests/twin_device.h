@@ -10,6 +10,7 @@
 #ifndef BURIN_TESTS_TWIN_DEVICE_H
 #define BURIN_TESTS_TWIN_DEVICE_H
 
+#include "pipeline/codecs/heic/still.h"
 #include "pipeline/run.h"
 #include "tests/twins/jpeg_parallel.h"
 #include "tests/twins/jpeg_tiles.h"
@@ -37,6 +38,8 @@ static struct twin_device {
     void (*at_finish)(void);             /* of every batch; may be NULL */
     enum status decode_fails, run_fails; /* with this */
     enum status reserve_fails;           /* with this */
+    bool refuses_stills;                 /* as an engine does that finds damage */
+    int stills;                          /* decoded */
     int looked_at;                       /* headers that were read */
     int reserves;                        /* how often memory was asked for */
     int waits;   /* the next reserves that wait for memory until one is over */
@@ -97,9 +100,31 @@ static size_t twin_decode_bytes(const struct jpeg_baseline *jpeg) {
     return jpeg_picture_init(&picture, jpeg) ? jpeg_picture_bytes(&picture) : 0;
 }
 
+static size_t twin_still_bytes(const struct heic_still *still) {
+    (void)still;
+    return TWIN_SCRATCH;
+}
+
+/* A HEIC is a batch, by the CPU's codec. */
+static enum status twin_decode_still(struct lane *lane, struct lane_decoding *decoding, int count) {
+    const struct heic_still *still = decoding->heic;
+    struct probe probe;
+    uint32_t notes = 0;
+    if (count != 1 || TWIN_SCRATCH > twin_device.need.work) abort();
+    memset(lane->work, TWIN_GUARD, TWIN_SCRATCH);
+    decoding->refused =
+        twin_device.refuses_stills ||
+        probe_image(still->bytes, still->length, &codec_limits_default.probe, &probe, NULL) ||
+        codec_decode(still->bytes, still->length, &probe, &codec_limits_default, NULL,
+                     &decoding->into, NULL, &notes, NULL);
+    twin_device.stills++;
+    return STATUS_OK;
+}
+
 static enum status twin_decode(struct lane *lane, struct lane_decoding *decodings, int count,
                                struct failure *failure) {
     uint8_t *arena = lane->work;
+    if (decodings->heic) return twin_decode_still(lane, decodings, count);
     if (twin_device.decode_fails)
         return (fail)(failure, twin_device.decode_fails, "the decoder's launch was refused");
     for (int i = 0; i < count; i++) {
@@ -207,6 +232,7 @@ static enum status twin_run(struct lane *lane, const struct op *op, struct op_ca
 
 static const struct device_codec twin_codec = {
     .decode_bytes = twin_decode_bytes,
+    .still_bytes = twin_still_bytes,
     .encode_bytes = twin_encode_bytes,
     .decode = twin_decode,
     .encode = twin_encode,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/codecs/heic/codec.h"
 #include "pipeline/codecs/heic/library.h"
+#include "pipeline/codecs/heic/still.h"
 
 const struct format_record format_heic = {
     .name = "heic",
@@ -14,6 +15,8 @@ const struct format_record format_heic = {
     .decode = heic_decode,
     .photographs = true,
     .contained = true,
+    .read_metadata = heic_read_metadata,
+    .read_still = heic_still_read,
     .decode_memory = heic_decode_memory,
-    .decode_costs = { { .cpu = { 1, 200, 10 } } },
+    .decode_costs = { { .cpu = { 1, 200, 10 }, .gpu = { 1, 0.5f, 0.05f } } },
 };

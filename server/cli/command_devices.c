@@ -41,6 +41,7 @@ static void print_facts(const char *device, bool gpu, const struct device_info *
     quantity("memory clock", facts->memory_clock_mhz, 1, "MHz");
     if (gpu) fact("ECC", facts->ecc ? "on" : "off");
     if (gpu) fact("clusters", facts->clusters ? "yes" : "no");
+    if (gpu) printf("  %-16s %d\n", "HEVC engines", facts->engines);
     putchar('\n');
 }
 
@@ -67,6 +68,7 @@ static json_t *facts_json(const char *device, bool gpu, const struct device_info
     set_number(json, "memory_clock_mhz", facts->memory_clock_mhz);
     if (gpu) json_object_set_new(json, "ecc", json_boolean(facts->ecc));
     if (gpu) json_object_set_new(json, "clusters", json_boolean(facts->clusters));
+    if (gpu) json_object_set_new(json, "hevc_engines", json_integer(facts->engines));
     return json;
 }
 

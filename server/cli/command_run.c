@@ -136,7 +136,7 @@ static enum status decode(struct state *state, struct failure *failure) {
     const int64_t start = clock_ns();
     progress_line_stage(&state->line, "decoding");
     enum status status = STATUS_OK;
-    if (!state->item.jpeg)
+    if (!run_is_file(&state->item))
         status = codec_decode(state->bytes, state->length, &state->probe, &state->limits,
                               &state->progress, &state->item.in, &state->metadata, &state->notes,
                               failure);

@@ -151,7 +151,8 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     state->cells_ms = 0;
     enum status status = STATUS_OK;
     int32_t runs[RUNS_MAX]; /* the last one first */
-    for (int i = 0, count = runs_list(job, runs); i < count && !status; i++) {
+    const bool engine = worker_list_has_engine(dispatcher->options.workers, job);
+    for (int i = 0, count = runs_list(job, engine, runs); i < count && !status; i++) {
         job->run = runs[i];
         forecast_predict(&dispatcher->forecast, job, &state->forecast);
         const double ms = forecast_least_ms(&dispatcher->forecast, &state->forecast);
@@ -194,15 +195,29 @@ static bool take_answer(struct dispatcher *dispatcher, struct worker_handle *wor
     return false;
 }
 
-static void begin_next(struct dispatcher *dispatcher, int slot) {
+/* JOB has got its next run. */
+static void predict_next(struct dispatcher *dispatcher, int slot) {
     const struct job *job = job_of(dispatcher, slot);
-    const struct queue_job entry = { job->client, 0, job->submitted_ns, job->share };
     struct job_state *state = &dispatcher->states[slot];
     state->died_on = NO_WORKER;
     if (job->run == RUN_PLAN) /* a cell has decoded */
         state->cells_ms -= forecast_least_ms(&dispatcher->forecast, &state->forecast);
     forecast_predict(&dispatcher->forecast, job, &state->forecast);
+    if (job->run == RUN_DECODE) /* an engine has not */
+        state->cells_ms += forecast_least_ms(&dispatcher->forecast, &state->forecast);
+}
+
+static void begin_next(struct dispatcher *dispatcher, int slot) {
+    const struct job *job = job_of(dispatcher, slot);
+    const struct queue_job entry = { job->client, 0, job->submitted_ns, job->share };
+    predict_next(dispatcher, slot);
     queue_push_again(dispatcher->queue, slot, &entry);
+}
+
+static void leave_engine(struct dispatcher *dispatcher, int slot) {
+    runs_leave_engine(&dispatcher->held, job_of(dispatcher, slot),
+                      &dispatcher->states[slot].earlier);
+    predict_next(dispatcher, slot);
 }
 
 bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_number) {
@@ -251,6 +266,8 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
     for (int slot = 0; slot < dispatcher->slots; slot++) {
         struct job *job = job_of(dispatcher, slot);
         if (!queue_has(dispatcher->queue, slot)) continue;
+        if (job->run == RUN_ENGINE && !worker_list_has_engine(dispatcher->options.workers, job))
+            leave_engine(dispatcher, slot);
         for_cells += job_is_in_cell(job);
         const enum status late = progress_state(&job->progress);
         if (late)
@@ -343,8 +360,10 @@ static void recover(struct dispatcher *dispatcher, const struct worker_handle *w
         begin_next(dispatcher, slot);
     else if (finished || runs_are_over(&dispatcher->held, job, &state->earlier))
         send_back(dispatcher, slot);
-    else
+    else {
+        if (job->run == RUN_ENGINE && job->deaths) leave_engine(dispatcher, slot);
         queue_push_front(dispatcher->queue, slot);
+    }
 }
 
 void dispatcher_recover(struct dispatcher *dispatcher, const struct worker_handle *worker) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A job has one run at a time, and only this file decides which one comes next. What
+ * it holds is counted when a run is sent, and forgotten when the last one ends. */
 #include "server/dispatch/runs.h"
 
 #include "config/memory.h"
 
-int runs_list(const struct job *job, int32_t runs[RUNS_MAX]) {
+int runs_list(const struct job *job, bool engine, int32_t runs[RUNS_MAX]) {
     int count = 0;
     if (job_encodes_apart(job)) runs[count++] = RUN_ENCODE;
-    runs[count++] = RUN_PLAN;
-    if (job->pixels_end) runs[count++] = RUN_DECODE;
+    runs[count++] = engine ? RUN_ENGINE : RUN_PLAN;
+    if (job->pixels_end && !engine) runs[count++] = RUN_DECODE;
     return count;
 }
 
@@ -39,7 +41,8 @@ static uint64_t codec_bytes(const struct job *job, const struct config *config) 
 
 /* Bytes of all pixels that JOB's runs leave for one another. */
 static uint64_t pixels_bytes(const struct job *job) {
-    uint64_t bytes = job->pixels_end ? job->pixels_end - job->pixels_offset : 0;
+    const bool decoded = job->pixels_end && job->run != RUN_ENGINE;
+    uint64_t bytes = decoded ? job->pixels_end - job->pixels_offset : 0;
     for (int o = 0; o < job_output_count(job); o++)
         if (job->outputs[o].apart) bytes += job_pixels_bytes(&job->outputs[o].image);
     return bytes;
@@ -104,9 +107,23 @@ static void add_times(struct job *job, const struct earlier_runs *earlier) {
         if (s != STAGE_QUEUE) stages[s] += earlier->ms[s];
 }
 
+void runs_leave_engine(struct runs_held *held, struct job *job, struct earlier_runs *earlier) {
+    runs_release(held, earlier);
+    job->failure = (struct failure){ .status = STATUS_OK };
+    job->run = RUN_DECODE;
+    job->deaths = 0;
+    job->finished_ns = 0;
+}
+
+/* A worker has no decoder but its engine, and fails so without it. */
+static bool engine_refused(const struct job *job) {
+    return job->run == RUN_ENGINE && job->failure.status == STATUS_INTERNAL;
+}
+
 bool runs_go_on(struct runs_held *held, struct job *job, struct earlier_runs *earlier) {
     const double *stages = job->timing.stage_ms;
-    const bool more = job->run == RUN_DECODE || (job->run == RUN_PLAN && job_encodes_apart(job));
+    const bool more = job->run == RUN_DECODE || (job->run != RUN_ENCODE && job_encodes_apart(job));
+    if (engine_refused(job)) return runs_leave_engine(held, job, earlier), true;
     release_memory(held, earlier);
     add_times(job, earlier);
     if (!more || job->failure.status) return runs_release(held, earlier), false;

@@ -7,6 +7,9 @@
  * from the header. A worker that dies costs a run of its kind; such deaths are counted for each
  * kind alone.
  *
+ * In place of the first two runs a job may have one on a GPU whose video engine decodes the image.
+ * If the engine refuses it, or the worker dies, these two follow after all.
+ *
  * Used by:  dispatcher.c and admission.c.
  * Owns:     nothing.
  * Fails:    never.
@@ -46,8 +49,8 @@ void runs_release(struct runs_held *held, struct earlier_runs *earlier);
 
 enum { RUNS_MAX = 3 };
 
-/* The runs of JOB, the last one first. Returns their number. */
-int runs_list(const struct job *job, int32_t runs[RUNS_MAX]);
+/* The runs of JOB, the last one first; ENGINE: a video engine decodes. Returns their number. */
+int runs_list(const struct job *job, bool engine, int32_t runs[RUNS_MAX]);
 
 /* The failure of a job that is taken from the queue to make room, with WAITING others in it. */
 void runs_displace(struct job *job, int waiting);
@@ -58,6 +61,10 @@ bool runs_are_over(struct runs_held *held, struct job *job, struct earlier_runs 
 /* If JOB's run succeeded and was not the last, makes JOB ready for the next; EARLIER keeps what the
  * answer must have. Else completes the answer with EARLIER, releases that, and returns false. */
 bool runs_go_on(struct runs_held *held, struct job *job, struct earlier_runs *earlier);
+
+/* The run of JOB by a video engine has failed, or there is no engine left for it: makes JOB ready
+ * for a cell. */
+void runs_leave_engine(struct runs_held *held, struct job *job, struct earlier_runs *earlier);
 
 /* Writes JOB into SHARED, the copy that a worker gets. */
 void runs_share(const struct job *job, struct job *shared);

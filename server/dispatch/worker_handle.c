@@ -187,6 +187,7 @@ static void became_ready(struct worker_handle *worker, const struct message *mes
     worker->capacity = message->capacity;
     worker->many = message->many;
     worker->lanes = message->lanes;
+    worker->engines = message->engines;
     worker->heartbeat_thread = message->thread;
     worker->early_deaths = 0;
     worker->trouble[0] = 0;
@@ -383,14 +384,24 @@ void worker_facts_join(struct worker_facts *all, const struct worker_facts *one)
     all->restarts += one->restarts;
 }
 
-bool worker_handle_serves(const struct worker_handle *worker, const struct job *job) {
+/* The run of JOB's plan, whatever run it has now. */
+static bool serves_plan(const struct worker_handle *worker, const struct job *job) {
     const char *device = job->device;
     const uint32_t generation = worker->generation ? worker->generation->number : 0;
-    if (worker->decodes || job_is_in_cell(job)) return worker->decodes && job_is_in_cell(job);
     if (worker->operators != (job->generation != 0) || generation != job->generation) return false;
     if (strcmp(device, "auto") == 0) return true;
     if (strcmp(device, "cuda") == 0) return !worker->cpu;
     return strcmp(device, worker->device) == 0;
+}
+
+bool worker_handle_has_engine(const struct worker_handle *worker, const struct job *job) {
+    return worker->engines > 0 && !worker->decodes && serves_plan(worker, job);
+}
+
+bool worker_handle_serves(const struct worker_handle *worker, const struct job *job) {
+    if (worker->decodes || job_is_in_cell(job)) return worker->decodes && job_is_in_cell(job);
+    return job->run == RUN_ENGINE ? worker_handle_has_engine(worker, job)
+                                  : serves_plan(worker, job);
 }
 
 bool worker_handle_is_apart(const struct worker_handle *worker) {

@@ -51,6 +51,7 @@ struct worker_handle {
     int capacity, running; /* jobs */
     int many;              /* of `capacity`, places for jobs abreast alone; 0: no difference */
     int lanes;             /* jobs that run side by side; 0: never ready so far */
+    int engines;           /* of its GPU, which decode HEVC */
     char name[DEVICE_NAME_MAX];
     char trouble[WORKER_TROUBLE_MAX]; /* why it is not healthy; "" if it is */
     bool self_test_ok, self_test_pending;
@@ -203,6 +204,9 @@ void worker_facts_join(struct worker_facts *all, const struct worker_facts *one)
 /* True if JOB may run here: by its run, the device it asks for (auto, cpu, cuda,
  * cuda:N) and the generation of its plan's users' operators. */
 bool worker_handle_serves(const struct worker_handle *worker, const struct job *job);
+
+/* True if its engines may decode JOB's image. */
+bool worker_handle_has_engine(const struct worker_handle *worker, const struct job *job);
 
 /* A job with which a worker died needs the worker to itself. If lanes are apart, others are limited
  * by backlog_has_room. */

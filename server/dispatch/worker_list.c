@@ -86,6 +86,13 @@ enum status worker_list_check(struct worker_list *list, const struct job *job, i
                 job->generation ? "users' operators on " : "", job->device);
 }
 
+bool worker_list_has_engine(const struct worker_list *list, const struct job *job) {
+    bool any = false;
+    for (int i = 0; i < list->count && job->by_engine; i++)
+        any |= worker_handle_healthy(&list->all[i]) && worker_handle_has_engine(&list->all[i], job);
+    return any;
+}
+
 void worker_list_add_operators(struct worker_list *list) {
     list->devices = list->count;
     for (int i = 0; i < WORKER_BANKS * list->devices; i++) {

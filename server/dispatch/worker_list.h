@@ -53,6 +53,9 @@ void worker_list_want_cells(struct worker_list *list, int jobs);
 /* Returns the first of a bank's `devices` workers, which are in the devices' order. */
 struct worker_handle *worker_list_bank(struct worker_list *list, int bank);
 
+/* True if a healthy worker may decode JOB's image by a video engine. */
+bool worker_list_has_engine(const struct worker_list *list, const struct job *job);
+
 /* STATUS_BAD_PARAM: no worker serves the device that JOB asks for. STATUS_BUSY: no worker that JOB
  * may wait for is healthy or has been within PATIENCE_NS. Updates the workers' ill_since_ns, and
  * wants a cell without a job if JOB needs one. */

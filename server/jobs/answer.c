@@ -85,7 +85,7 @@ static bool check_output(const struct job_output *output, const struct job *aske
     if (!is_shape(&output->image) || output->type != job_output_type(asked, wanted)) return false;
     if (!check_notes(output->notes, asked)) return false;
     if (asked->json_only) return !output->length && !output->offset;
-    if (wanted->apart && asked->run == RUN_PLAN &&
+    if (wanted->apart && !job_is_in_cell(asked) &&
         output->length != job_pixels_bytes(&output->image))
         return false;
     return output->length && lies_within(output->offset, output->length, asked, span);
@@ -112,7 +112,7 @@ static bool check_pixels(const struct job *answer, const struct job *asked, size
 
 /* Whether the run that ASKED has now makes OUTPUT, which the front asks for. */
 static bool is_made(const struct job *asked, const struct job_output *output) {
-    return asked->run == RUN_PLAN || (asked->run == RUN_ENCODE && output->apart);
+    return !job_is_in_cell(asked) || (asked->run == RUN_ENCODE && output->apart);
 }
 
 /* All results together must fit into the slot, which bounds what is copied. */
@@ -168,7 +168,7 @@ static void apply_result(struct job_output *output, const struct job_output *ans
 /* Copies the checked ANSWER into JOB, but for which codecs did the work, and when. Spans, device
  * and texts are those of the plan's run. */
 static void apply(struct job *job, const struct job *answer) {
-    const bool plan = job->run == RUN_PLAN;
+    const bool plan = !job_is_in_cell(job);
     if (plan) job->timing = answer->timing;
     memcpy(job->timing.stage_ms, answer->timing.stage_ms, sizeof job->timing.stage_ms);
     if (plan) memcpy(job->device_name, answer->device_name, sizeof job->device_name);

@@ -41,8 +41,9 @@ struct message {
     int32_t capacity;
     int32_t many; /* READY: jobs of `capacity` that must be abreast (job.h); 0: no difference */
     int32_t ok;
-    int32_t lanes;  /* READY: jobs that run side by side */
-    int32_t thread; /* READY, HEARTBEAT: kernel's id of the thread that sends heartbeats */
+    int32_t lanes;   /* READY: jobs that run side by side */
+    int32_t engines; /* READY: of its GPU, which decode HEVC for its jobs */
+    int32_t thread;  /* READY, HEARTBEAT: kernel's id of the thread that sends heartbeats */
     union {
         char text[232]; /* READY: the device's name; SELF_TESTED: what went wrong */
         struct gauges gauges;

@@ -3,20 +3,43 @@
 
 #include "pipeline/srgb_table.h"
 
+/* Which file the device decodes: sets CHOICE, RUN and NOTES. */
+static enum codec_place read_file(const struct device_codec *codec,
+                                  const struct codec_limits *limits,
+                                  const struct codec_request *request, struct codec_choice *choice,
+                                  struct run_item *run, uint32_t *notes) {
+    const struct format_record *format = format_record(request->probe->format);
+    if (request->probe->format == FORMAT_JPEG) {
+        if (!jpeg_baseline_read_header(request->bytes, request->length, request->probe, limits,
+                                       &choice->jpeg))
+            return CODEC_KIND;
+        run->decode_bytes = codec->decode_bytes(&choice->jpeg);
+        run->jpeg = &choice->jpeg;
+        *notes = choice->jpeg.notes;
+    } else if (format->read_still && codec->still_bytes) {
+        if (!format->read_still(request->bytes, request->length, request->probe, limits,
+                                &choice->heic))
+            return CODEC_KIND;
+        run->decode_bytes = codec->still_bytes(&choice->heic);
+        run->heic = &choice->heic;
+        *notes = choice->heic.notes;
+    } else {
+        return CODEC_FORMAT;
+    }
+    return run->decode_bytes ? CODEC_DEVICE : CODEC_KIND;
+}
+
 static enum codec_place choose_decoder(const struct device_codec *codec,
                                        const struct codec_limits *limits,
                                        const struct codec_request *request,
-                                       struct codec_choice *choice, size_t *bytes) {
-    if (request->probe->format != FORMAT_JPEG) return CODEC_FORMAT;
-    if (!jpeg_baseline_read_header(request->bytes, request->length, request->probe, limits,
-                                   &choice->jpeg))
-        return CODEC_KIND;
-    *bytes = codec->decode_bytes(&choice->jpeg);
-    if (!*bytes) return CODEC_KIND;
+                                       struct codec_choice *choice, struct run_item *run) {
+    uint32_t notes = 0;
+    const enum codec_place place = read_file(codec, limits, request, choice, run, &notes);
+    if (place != CODEC_DEVICE) return place;
     if (codec_read_metadata(request->bytes, request->length, request->probe, limits,
                             &choice->metadata, &choice->notes, NULL))
         return CODEC_PROFILE;
-    choice->notes |= choice->jpeg.notes;
+    choice->notes |= notes;
     return CODEC_DEVICE;
 }
 
@@ -25,10 +48,13 @@ void codec_choose_decoder(const struct device_codec *codec, enum codec_place cor
                           struct codec_choice *choice, struct run_item *run) {
     *choice = (struct codec_choice){ .decoded_by = cores };
     run->jpeg = NULL;
+    run->heic = NULL;
     run->want = RUN_NOTHING;
     if (!codec) return;
-    choice->decoded_by = choose_decoder(codec, limits, request, choice, &run->decode_bytes);
-    if (choice->decoded_by == CODEC_DEVICE) run->jpeg = &choice->jpeg;
+    choice->decoded_by = choose_decoder(codec, limits, request, choice, run);
+    if (choice->decoded_by == CODEC_DEVICE) return;
+    run->jpeg = NULL;
+    run->heic = NULL;
 }
 
 /* The cores find a profile only while decoding, too late to lay out memory for it. */

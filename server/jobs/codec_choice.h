@@ -9,6 +9,7 @@
 #ifndef BURIN_CODEC_CHOICE_H
 #define BURIN_CODEC_CHOICE_H
 
+#include "pipeline/codecs/heic/still.h"
 #include "pipeline/codecs/jpeg/baseline.h"
 #include "pipeline/run.h"
 #include "server/jobs/job.h"
@@ -27,13 +28,16 @@ struct codec_request {
 struct codec_choice {
     enum codec_place decoded_by, encoded_by;
     /* set if the device decodes the file */
-    struct jpeg_baseline jpeg;
+    union {
+        struct jpeg_baseline jpeg;
+        struct heic_still heic;
+    };
     struct metadata metadata; /* the caller releases it */
     uint32_t notes;
 };
 
-/* Sets CHOICE, and `jpeg` of RUN, whose `in` is the probe's shape; `want` becomes RUN_NOTHING. With
- * CODEC NULL the cores do everything, for the reason CORES. */
+/* Sets CHOICE, and `jpeg` or `heic` of RUN, whose `in` is the probe's shape; `want` becomes
+ * RUN_NOTHING. With CODEC NULL the cores do everything, for the reason CORES. */
 void codec_choose_decoder(const struct device_codec *codec, enum codec_place cores,
                           const struct codec_limits *limits, const struct codec_request *request,
                           struct codec_choice *choice, struct run_item *run);

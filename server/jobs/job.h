@@ -56,6 +56,8 @@ enum job_run {
     RUN_PLAN,   /* a worker: takes pixels that a cell has left, and leaves some for a cell */
     RUN_DECODE, /* a cell: leaves pixels and profile of the image in the slot */
     RUN_ENCODE, /* a cell: makes files of the pixels that the plan's run has left */
+    RUN_ENGINE, /* a GPU's worker: its video engine decodes the image, and it runs the plan; in
+                   place of RUN_DECODE and RUN_PLAN, which follow if the engine refuses */
 };
 
 /* A further image of the upload, in the slot's bytes. */
@@ -101,6 +103,8 @@ struct job {
     struct job_aux aux[OP_AUX_MAX]; /* for plan_aux_step's operator */
     int32_t run;                    /* enum job_run; set by the dispatcher */
     bool decodes_apart;             /* the first run decodes the main image in a cell */
+    bool by_engine;                 /* or a GPU's video engine may decode it, and nothing else is
+                                       decoded in a cell */
     uint64_t pixels_offset;         /* behind the upload, for an image that is decoded apart */
     uint64_t pixels_end;            /* of all images that are; 0: none is */
     bool accept_damage;             /* decode what is left of a damaged image (codec.h) */
@@ -187,7 +191,12 @@ static inline bool job_encodes_apart(const struct job *job) {
 
 /* The run that JOB has now is a cell's. */
 static inline bool job_is_in_cell(const struct job *job) {
-    return job->run != RUN_PLAN;
+    return job->run == RUN_DECODE || job->run == RUN_ENCODE;
+}
+
+/* The run that JOB has now takes pixels that a cell has left. */
+static inline bool job_takes_pixels(const struct job *job) {
+    return job->decodes_apart && job->run != RUN_ENGINE;
 }
 
 /* Bit P is set if place P, an enum codec_place, encoded one of the results. */

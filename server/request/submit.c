@@ -79,11 +79,10 @@ static enum status count_values(const struct work *work, uint32_t *count, struct
         values += plan_value_count(&work->plans.parts[p], work->shapes[p]);
     *count = (uint32_t)values;
     if (values <= PLAN_VALUES_MAX) return STATUS_OK;
-    return fail(
-        failure, STATUS_BAD_PARAM,
-        "the steps of all outputs return %llu values for this image, more than the %d of one "
-        "request; ask for fewer bins, steps or outputs",
-        (unsigned long long)values, PLAN_VALUES_MAX);
+    return fail(failure, STATUS_BAD_PARAM,
+                "the steps of all outputs return %llu values, more than the %d of one request; ask "
+                "for fewer bins, steps or outputs",
+                (unsigned long long)values, PLAN_VALUES_MAX);
 }
 
 /* Bit i is set if the further image at place i is there. */
@@ -362,6 +361,8 @@ static void place_pixels(struct job *job) {
         at += job_pixels_bytes(&gray);
     }
     job->pixels_end = at > job->pixels_offset ? at : 0;
+    job->by_engine = job->decodes_apart && format_record(job->probe.format)->read_still &&
+                     at == job->pixels_offset + job_pixels_bytes(&job->probe.shape);
 }
 
 static void fill_job(struct request *request, const struct work *work) {
@@ -417,16 +418,15 @@ static enum status check_still(const struct request *request, const struct job_o
 static enum status check_memory(const struct request *request, const struct job_output *output,
                                 struct failure *failure) {
     const struct encode_options options = job_encode_options(request_job(request), output);
-    const uint64_t pixels = image_pixels(&output->image);
+    const double pixels = (double)image_pixels(&output->image);
     const double bytes = (double)codec_memory_encode(&output->image, &options);
     const double most = (double)memory_cells(request->service->config);
     const char *title = format_record(output->type)->title;
     if (bytes <= most) return STATUS_OK;
     return fail(failure, STATUS_TOO_LARGE,
-                "the result has %llu pixels and %s %s may have at most %.0f, which take a "
-                "quarter of cpu_memory_bytes to encode; ask for another type or a smaller one",
-                (unsigned long long)pixels, strchr("AEIOU", *title) ? "an" : "a", title,
-                (double)pixels * most / bytes);
+                "the result has %.0f pixels and %s %s may have at most %.0f, which take a quarter "
+                "of cpu_memory_bytes to encode; ask for another type or a smaller one",
+                pixels, strchr("AEIOU", *title) ? "an" : "a", title, pixels * most / bytes);
 }
 
 static enum status check_result(const struct request *request, const struct job_output *output,

@@ -125,7 +125,7 @@ static enum status decode_image(const struct batch *batch, struct item *item,
                                 const struct run_item *run) {
     struct job *job = item->job;
     struct codec_limits limits = batch->executor->limits;
-    if (job->decodes_apart) return take_pixels(item, &run->in);
+    if (job_takes_pixels(job)) return take_pixels(item, &run->in);
     limits.accept_damage = job->accept_damage;
     limits.cmyk_to_srgb = run->table.width > 0;
     return codec_decode(item->bytes + job->image_offset, job->image_length, &job->probe, &limits,
@@ -138,15 +138,15 @@ static enum status decode_image(const struct batch *batch, struct item *item,
 static bool fail_beside(const struct batch *batch, struct item *item, struct run_item *run) {
     struct job *job = item->job;
     if (!decode_aux(batch, item, run)) return false;
-    if (!run->jpeg || batch_check_progress(job)) return true;
+    if (!run_is_file(run) || batch_check_progress(job)) return true;
     job->failure.status = STATUS_OK;
     run->refused = true;
     return false;
 }
 
 static bool fails_to_decode(const struct batch *batch, struct item *item, struct run_item *run) {
-    return batch_check_progress(item->job) || (!run->jpeg && decode_image(batch, item, run)) ||
-           fail_beside(batch, item, run);
+    return batch_check_progress(item->job) ||
+           (!run_is_file(run) && decode_image(batch, item, run)) || fail_beside(batch, item, run);
 }
 
 bool batch_reclaims(struct job *job) {
@@ -183,7 +183,7 @@ static bool has_more(const struct job *job, const struct run_item *run) {
 static void blank_failed(struct batch *batch) {
     for (int i = 0; i < batch->count; i++) {
         const struct image *in = &batch->run_items[i].in;
-        if (batch->items[i].failed && !batch->run_items[i].jpeg)
+        if (batch->items[i].failed && !run_is_file(&batch->run_items[i]))
             memset(in->pixels, 0, image_bytes(in));
     }
 }
@@ -193,7 +193,7 @@ bool batch_decode(struct batch *batch) {
     bool any = false;
     for (int i = 0; i < batch->count; i++) {
         struct item *item = &batch->items[i];
-        if (!batch->run_items[i].jpeg || has_more(item->job, &batch->run_items[i]))
+        if (!run_is_file(&batch->run_items[i]) || has_more(item->job, &batch->run_items[i]))
             batch->chosen[count++] = i;
         else
             item->failed = batch_check_progress(item->job) != STATUS_OK;

@@ -89,7 +89,9 @@ static void choose_codecs(struct batch *batch, struct item *item, bool known) {
         .room = item->bytes + offset,
         .room_bytes = offset < span ? span - offset : 0,
     };
-    codec_choose_decoder(batch->attempt.codec, batch->attempt.cores, &batch->executor->limits,
+    const bool decoded = job_takes_pixels(job);
+    codec_choose_decoder(decoded ? NULL : batch->attempt.codec,
+                         decoded ? CODEC_FORMAT : batch->attempt.cores, &batch->executor->limits,
                          &request, &item->choice, &batch->run_items[batch->count]);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
         codec_keep_metadata(request.bytes, request.length, &job->probe, &batch->executor->limits,
@@ -109,7 +111,7 @@ static size_t larger(size_t a, size_t b) {
  * time. */
 static size_t codec_bytes(struct batch *batch, const struct job *job, bool known) {
     const size_t most = batch->executor->limits.memory_max;
-    const bool pixels = batch->run_items[batch->count].jpeg || job->decodes_apart;
+    const bool pixels = run_is_file(&batch->run_items[batch->count]) || job_takes_pixels(job);
     size_t bytes = pixels ? 0 : codec_memory_decode(&job->probe, most);
     for (int p = 0; p < OP_AUX_MAX; p++)
         if (job->aux[p].length && !job->aux[p].apart)
@@ -160,8 +162,8 @@ static struct load load_of(struct batch *batch, const struct job *job) {
     const struct run_item *trunk = &batch->run_items[batch->count];
     const size_t image = image_bytes(&trunk->in);
     size_t results = 0, work = 0, encode = 0;
-    bool files = trunk->jpeg != NULL;
-    struct load load = { .in = trunk->jpeg ? 0 : image, .out = sizeof(int64_t) * job->value_count };
+    bool files = run_is_file(trunk);
+    struct load load = { .in = files ? 0 : image, .out = sizeof(int64_t) * job->value_count };
     for (int p = 0; p < batch->plans.count; p++) {
         const struct run_item *run = batch_run_item(batch, p, batch->count);
         const size_t in = p && run->shaped ? image_bytes(result_of(batch, 0)) : image;
@@ -172,17 +174,18 @@ static struct load load_of(struct batch *batch, const struct job *job) {
         files |= run_wants_file(run);
         results += result;
     }
-    if (trunk->jpeg) work = larger(work, trunk->decode_bytes);
+    if (run_is_file(trunk)) work = larger(work, trunk->decode_bytes);
     if (files) load.device = image + results + larger(work, encode);
     for (int p = 0; p < OP_AUX_MAX; p++) load.in += image_bytes(&trunk->aux[p]);
     load.in += image_bytes(&trunk->table);
     return load;
 }
 
-/* An image that the device decodes must not wait for a core, which takes a hundred times as long.
- */
+/* An image that the device decodes must not wait for a core, which takes a hundred times as long. A
+ * HEIC is a batch: while its lane waits for the engines, others run kernels. */
 static bool decodes_alike(const struct batch *batch) {
-    return !batch->run_items[0].jpeg == !batch->run_items[batch->count].jpeg;
+    const struct run_item *first = &batch->run_items[0], *next = &batch->run_items[batch->count];
+    return !first->jpeg == !next->jpeg && !first->heic && !next->heic;
 }
 
 static bool fits(const struct load *all, const struct executor *executor) {

@@ -50,6 +50,7 @@ struct executor executor_make(struct slots *slots, const struct config *config,
         snprintf(executor.device_name, sizeof executor.device_name, "%s:%d", driver->kind, index);
     const size_t part = (size_t)(facts.memory_bytes / ARENA_PART);
     executor.memory_bytes = (size_t)facts.memory_bytes;
+    executor.engines = facts.engines;
     if (!config->arena_bytes) executor.arena_bytes = part > ARENA_LEAST ? part : ARENA_LEAST;
     return executor;
 }
@@ -109,7 +110,7 @@ static bool may_do_apart(const struct batch *batch, enum status status) {
     bool coded = false;
     for (int p = 0; p < batch->tree.part_count; p++)
         for (int i = 0; i < batch->count; i++)
-            coded |= batch->tree.parts[p].items[i].jpeg ||
+            coded |= run_is_file(&batch->tree.parts[p].items[i]) ||
                      run_wants_file(&batch->tree.parts[p].items[i]);
     if (batch->count > 1) return true;
     return coded && status != STATUS_CANCELLED && status != STATUS_DEADLINE;

@@ -23,6 +23,7 @@ struct executor {
     struct pool *codecs; /* NULL: a lane decodes and encodes by itself */
     size_t batch_bytes;  /* pixels of a batch in each direction: the staging's size */
     size_t memory_bytes; /* of the device; 0: not known */
+    int engines;         /* of the device, which decode HEVC */
     size_t arena_bytes;  /* device memory for files that the device decodes or encodes */
     char device_name[DEVICE_NAME_MAX];
     /* Returns the slot of a finished job to the front; the executor no longer reads it. */

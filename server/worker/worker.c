@@ -334,6 +334,7 @@ static void say_ready(struct worker *worker) {
         .capacity = capacity(worker),
         .many = 2 * worker->lanes_many * worker->batch,
         .lanes = worker->lanes_alike,
+        .engines = worker->sandbox ? 0 : worker->executor.engines,
         .thread = worker->heartbeat.number,
         .ok = 1,
     };

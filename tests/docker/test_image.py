@@ -201,7 +201,7 @@ def check_image(image):
     assert set(config["ExposedPorts"]) == {"8080/tcp"}
     environment = dict(line.split("=", 1) for line in config["Env"])
     assert environment["NVIDIA_VISIBLE_DEVICES"] == "all"
-    assert environment["NVIDIA_DRIVER_CAPABILITIES"] == "compute,utility"
+    assert environment["NVIDIA_DRIVER_CAPABILITIES"] == "compute,utility,video"
     assert config["Healthcheck"]["Test"] == ["CMD", "/usr/bin/burin", "health", "--live"]
     labels = {name.removeprefix("org.opencontainers.image.") for name in config["Labels"]}
     assert {"title", "description", "licenses", "version", "revision"} <= labels

@@ -99,7 +99,7 @@ class Tree:
         return self.run(["make", "--no-print-directory", "-j2", "CUDA=0", *what])
 
     def test_program(self, end):
-        where = ("tests/pipeline/", "tests/server/", "tests/config/", "tests/cuda/skeletons/")
+        where = ("tests/pipeline/", "tests/server/", "tests/config/", "tests/cuda/skeletons/", "tests/cuda/video_engine")
         in_c = any(name.startswith(where) and ends_with(name, end + ".c") for name in self.names)
         name = self.only(end + ".c", where) if in_c else self.only(end + ".cpp", ("tests/cuda/",))
         return os.path.join("build/cpu", os.path.splitext(name)[0])

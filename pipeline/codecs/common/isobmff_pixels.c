@@ -5,6 +5,11 @@
 /* Primaries by H.273. */
 enum { BT709 = 1, UNSPECIFIED = 2 };
 
+bool isobmff_loses_primaries(const struct isobmff_picture *picture) {
+    const uint16_t primaries = picture->nclx.there ? picture->nclx.primaries : UNSPECIFIED;
+    return !picture->profile.length && primaries != BT709 && primaries != UNSPECIFIED;
+}
+
 static enum status put_rows(const struct decoding *decoding, const struct isobmff_picture *picture,
                             const struct ycbcr *ycbcr, struct oriented_rows *rows) {
     for (uint32_t y = 0; y < picture->down; y++) {
@@ -20,7 +25,6 @@ static enum status put_rows(const struct decoding *decoding, const struct isobmf
 enum status isobmff_pixels(const struct decoding *decoding, const struct isobmff_picture *picture,
                            const struct ycbcr_planes *planes) {
     const struct isobmff_place *profile = &picture->profile;
-    const uint16_t primaries = picture->nclx.there ? picture->nclx.primaries : UNSPECIFIED;
     struct oriented_rows rows;
     struct ycbcr ycbcr;
     oriented_rows_plan(&rows, decoding->into, picture->orientation, picture->across, picture->down);
@@ -31,7 +35,6 @@ enum status isobmff_pixels(const struct decoding *decoding, const struct isobmff
     oriented_rows_release(&rows);
     ycbcr_release(&ycbcr);
     if (status) return status;
-    if (!profile->length && primaries != BT709 && primaries != UNSPECIFIED)
-        *decoding->notes |= NOTE_PRIMARIES_IGNORED;
+    if (isobmff_loses_primaries(picture)) *decoding->notes |= NOTE_PRIMARIES_IGNORED;
     return codec_keep_profile(decoding, profile->at, profile->length);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* isobmff_pixels.h - the planes of a HEIF's picture, decoded, as the image that was asked for.
  *
- * Used by:  avif/reader.c, heic/reader.c.
+ * Used by:  avif/reader.c, heic/reader.c, heic/still.c.
  * Owns:     nothing.
  * Fails:    as ycbcr.h says; STATUS_NO_MEMORY; STATUS_CANCELLED and STATUS_DEADLINE.
  * Threads:  any.
@@ -17,5 +17,8 @@
  * that are not sRGB's without one. */
 enum status isobmff_pixels(const struct decoding *decoding, const struct isobmff_picture *picture,
                            const struct ycbcr_planes *planes);
+
+/* The picture's colours are not sRGB's, and no profile says so. */
+bool isobmff_loses_primaries(const struct isobmff_picture *picture);
 
 #endif

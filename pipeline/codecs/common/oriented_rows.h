@@ -12,6 +12,10 @@
 
 #include "pipeline/image.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct oriented_rows {
     uint8_t *origin;          /* where stored pixel (0, 0) goes */
     ptrdiff_t step_x, step_y; /* bytes from there to the next stored pixel, the next stored row */
@@ -42,4 +46,7 @@ void oriented_rows_put(const struct oriented_rows *rows, uint32_t first, uint32_
 /* Copies the rest of the first DONE rows from the band; no further rows follow. */
 void oriented_rows_flush(struct oriented_rows *rows, uint32_t done);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -6,8 +6,7 @@
 #include <stdlib.h>
 
 enum { Y, CB, CR, ALPHA, PLANES, SPARE = PLANES, ROWS };
-enum product { LUMA, RED_CR, GREEN_CB, GREEN_CR, BLUE_CB, OPACITY, PRODUCTS };
-enum { FRACTION_8 = 16, FRACTION_16 = 13, TEN_THOUSAND = 10000 };
+enum { TEN_THOUSAND = 10000 };
 enum { IDENTITY = 0, UNSPECIFIED = 2 };
 
 /* The weights of red and blue in luma, times 10000. */
@@ -19,13 +18,13 @@ static const struct matrix {
                  { 9, 2627, 593 } };
 
 static unsigned fraction(const struct ycbcr *ycbcr) {
-    return ycbcr->from.bits > 8 ? FRACTION_16 : FRACTION_8;
+    return ycbcr->from.bits > 8 ? YCBCR_FRACTION_16 : YCBCR_FRACTION_8;
 }
 
 __extension__ typedef __int128 exact; /* a product may take 67 bits */
 
 /* Fills a table: (sample - MIDDLE) / RANGE * TIMES / 10000 of the largest result. */
-static void fill(struct ycbcr *ycbcr, enum product product, int64_t middle, int64_t range,
+static void fill(struct ycbcr *ycbcr, enum ycbcr_product product, int64_t middle, int64_t range,
                  int64_t times) {
     int32_t *table = ycbcr->tables + product * ycbcr->samples;
     const int64_t one = (int64_t)(ycbcr->from.bits > 8 ? 65535 : 255) << fraction(ycbcr);
@@ -44,12 +43,12 @@ static void fill_tables(struct ycbcr *ycbcr, const struct matrix *matrix) {
     const int64_t chroma = from->limited ? INT64_C(224) << shift : largest;
     const int64_t red = matrix->red, blue = matrix->blue, green = TEN_THOUSAND - red - blue;
     const int64_t by_red = 2 * (TEN_THOUSAND - red), by_blue = 2 * (TEN_THOUSAND - blue);
-    fill(ycbcr, LUMA, from->limited ? INT64_C(16) << shift : 0, luma, TEN_THOUSAND);
-    fill(ycbcr, RED_CR, middle, chroma, by_red);
-    fill(ycbcr, BLUE_CB, middle, chroma, by_blue);
-    fill(ycbcr, GREEN_CR, middle, chroma * green, -by_red * red);
-    fill(ycbcr, GREEN_CB, middle, chroma * green, -by_blue * blue);
-    fill(ycbcr, OPACITY, 0, largest, TEN_THOUSAND);
+    fill(ycbcr, YCBCR_LUMA, from->limited ? INT64_C(16) << shift : 0, luma, TEN_THOUSAND);
+    fill(ycbcr, YCBCR_RED_CR, middle, chroma, by_red);
+    fill(ycbcr, YCBCR_BLUE_CB, middle, chroma, by_blue);
+    fill(ycbcr, YCBCR_GREEN_CR, middle, chroma * green, -by_red * red);
+    fill(ycbcr, YCBCR_GREEN_CB, middle, chroma * green, -by_blue * blue);
+    fill(ycbcr, YCBCR_OPACITY, 0, largest, TEN_THOUSAND);
 }
 
 static const struct matrix *find_matrix(unsigned number) {
@@ -69,7 +68,7 @@ enum status ycbcr_init(struct ycbcr *ycbcr, const struct ycbcr_planes *planes,
                     "the colours of this image are coded by matrix %u of H.273, which is not read "
                     "here; send it as JPEG or PNG",
                     planes->matrix);
-    ycbcr->tables = malloc(sizeof *ycbcr->tables * PRODUCTS * ycbcr->samples);
+    ycbcr->tables = malloc(sizeof *ycbcr->tables * YCBCR_PRODUCTS * ycbcr->samples);
     ycbcr->rows = malloc(sizeof *ycbcr->rows * ROWS * planes->width);
     if (!ycbcr->tables || !ycbcr->rows)
         return fail(failure, STATUS_NO_MEMORY, "no memory for the colours of the image");
@@ -126,42 +125,33 @@ static void load_chroma(const struct ycbcr *ycbcr, int plane, uint32_t y) {
 
 /* ---- pixels */
 
-static inline uint32_t settle(int32_t sum, unsigned fraction_bits, uint32_t white) {
-    const int32_t value = (sum + (1 << (fraction_bits - 1))) >> fraction_bits;
-    return value < 0 ? 0 : (uint32_t)value < white ? (uint32_t)value : white;
-}
-
-static inline uint32_t divide(uint32_t value, uint32_t alpha, uint32_t white) {
-    const uint64_t whole = alpha ? ((uint64_t)value * white + alpha / 2) / alpha : 0;
-    return whole < white ? (uint32_t)whole : white;
-}
-
 static inline void make_pixels(const struct ycbcr *ycbcr, uint32_t left, uint32_t count, bool wide,
                                uint8_t *to) {
-    const unsigned bits = wide ? FRACTION_16 : FRACTION_8;
+    const unsigned bits = wide ? YCBCR_FRACTION_16 : YCBCR_FRACTION_8;
     const uint32_t white = wide ? 65535 : 255;
     const bool gray = !ycbcr->from.planes[CB], alpha = ycbcr->from.planes[ALPHA] != NULL;
     const unsigned colours = gray ? 1 : 3, channels = colours + alpha;
     const uint16_t *row[PLANES];
-    const int32_t *table[PRODUCTS];
+    const int32_t *table[YCBCR_PRODUCTS];
     for (int p = 0; p < PLANES; p++) row[p] = row_of(ycbcr, p) + left;
-    for (int p = 0; p < PRODUCTS; p++) table[p] = ycbcr->tables + (size_t)p * ycbcr->samples;
+    for (int p = 0; p < YCBCR_PRODUCTS; p++) table[p] = ycbcr->tables + (size_t)p * ycbcr->samples;
     for (uint32_t x = 0; x < count; x++) {
-        const int32_t luma = table[LUMA][row[Y][x]];
-        uint32_t pixel[4] = { settle(luma, bits, white) };
+        const int32_t luma = table[YCBCR_LUMA][row[Y][x]];
+        uint32_t pixel[4] = { ycbcr_settle(luma, bits, white) };
         if (ycbcr->copies) {
             pixel[1] = pixel[0];
-            pixel[0] = settle(table[LUMA][row[CR][x]], bits, white);
-            pixel[2] = settle(table[LUMA][row[CB][x]], bits, white);
+            pixel[0] = ycbcr_settle(table[YCBCR_LUMA][row[CR][x]], bits, white);
+            pixel[2] = ycbcr_settle(table[YCBCR_LUMA][row[CB][x]], bits, white);
         } else if (!gray) {
             const uint16_t cb = row[CB][x], cr = row[CR][x];
-            pixel[0] = settle(luma + table[RED_CR][cr], bits, white);
-            pixel[1] = settle(luma + table[GREEN_CB][cb] + table[GREEN_CR][cr], bits, white);
-            pixel[2] = settle(luma + table[BLUE_CB][cb], bits, white);
+            pixel[0] = ycbcr_settle(luma + table[YCBCR_RED_CR][cr], bits, white);
+            pixel[1] = ycbcr_settle(luma + table[YCBCR_GREEN_CB][cb] + table[YCBCR_GREEN_CR][cr],
+                                    bits, white);
+            pixel[2] = ycbcr_settle(luma + table[YCBCR_BLUE_CB][cb], bits, white);
         }
-        if (alpha) pixel[colours] = settle(table[OPACITY][row[ALPHA][x]], bits, white);
+        if (alpha) pixel[colours] = ycbcr_settle(table[YCBCR_OPACITY][row[ALPHA][x]], bits, white);
         for (unsigned c = 0; c < colours && alpha && ycbcr->from.premultiplied; c++)
-            pixel[c] = divide(pixel[c], pixel[colours], white);
+            pixel[c] = ycbcr_divide(pixel[c], pixel[colours], white);
         for (unsigned c = 0; c < channels; c++) {
             if (wide)
                 ((uint16_t *)(void *)to)[x * channels + c] = (uint16_t)pixel[c];

@@ -21,7 +21,7 @@
  *   With the identity matrix Cr, Y and Cb are red, green and blue, each as luma. Colours v that
  *   alpha a has multiplied become (v W + a / 2) / a, at most W; 0 where a is 0.
  *
- * Used by:  isobmff_pixels.c.
+ * Used by:  isobmff_pixels.c; cuda/codecs/hevc_decode.cu, with the same tables.
  * Owns:     its tables and rows: the caller calls ycbcr_release, also after a failure.
  * Fails:    ycbcr_init: STATUS_NO_MEMORY; STATUS_NOT_AN_IMAGE for a matrix that is not read.
  * Threads:  one at a time.
@@ -30,11 +30,16 @@
 #ifndef BURIN_YCBCR_H
 #define BURIN_YCBCR_H
 
+#include "pipeline/host_device.h"
 #include "pipeline/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* Planes of one picture; of more than 8 bits their samples take two bytes, in the machine's order.
  */
@@ -49,10 +54,22 @@ struct ycbcr_planes {
     unsigned matrix;         /* of H.273 */
 };
 
+/* Tables, one behind the other, of 2^bits numbers each. */
+enum ycbcr_product {
+    YCBCR_LUMA,
+    YCBCR_RED_CR,
+    YCBCR_GREEN_CB,
+    YCBCR_GREEN_CR,
+    YCBCR_BLUE_CB,
+    YCBCR_OPACITY,
+    YCBCR_PRODUCTS
+};
+enum { YCBCR_FRACTION_8 = 16, YCBCR_FRACTION_16 = 13 };
+
 struct ycbcr {
     struct ycbcr_planes from;
     bool copies;      /* the planes are G, B and R */
-    int32_t *tables;  /* of the products, by sample: see enum product */
+    int32_t *tables;  /* of the products, by sample: see enum ycbcr_product */
     uint16_t *rows;   /* Y, Cb, Cr, alpha at full width, and one of chroma before it is widened */
     uint32_t samples; /* in a table */
 };
@@ -61,8 +78,22 @@ enum status ycbcr_init(struct ycbcr *ycbcr, const struct ycbcr_planes *planes,
                        struct failure *failure);
 void ycbcr_release(struct ycbcr *ycbcr);
 
+/* The last steps of both devices. */
+HOST_DEVICE uint32_t ycbcr_settle(int32_t sum, unsigned fraction_bits, uint32_t white) {
+    const int32_t value = (sum + (1 << (fraction_bits - 1))) >> fraction_bits;
+    return value < 0 ? 0 : (uint32_t)value < white ? (uint32_t)value : white;
+}
+
+HOST_DEVICE uint32_t ycbcr_divide(uint32_t value, uint32_t alpha, uint32_t white) {
+    const uint64_t whole = alpha ? ((uint64_t)value * white + alpha / 2) / alpha : 0;
+    return whole < white ? (uint32_t)whole : white;
+}
+
 /* Writes COUNT pixels of row Y from column LEFT on: gray if there is no chroma, else RGB, and alpha
  * if there is some; of 16 bits if the planes have more than 8. */
 void ycbcr_row(const struct ycbcr *ycbcr, uint32_t y, uint32_t left, uint32_t count, uint8_t *to);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -1,68 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Bits of a parameter set are read one by one, past the bytes that keep a start code
- * from appearing; behind the end all bits are 0, and the reader has failed. */
 #include "pipeline/codecs/heic/configuration.h"
 #include "pipeline/codecs/codecs.h"
+#include "pipeline/codecs/heic/bits.h"
 
-enum { HEAD_BYTES = 23, VPS = 32, SPS = 33, PPS = 34, SUB_LAYERS_MAX = 7, SIDE_MAX = 1 << 16 };
-
-struct bits {
-    const uint8_t *bytes;
-    size_t length, at; /* at: the byte that the next bit is in */
-    unsigned used;     /* bits of that byte */
-    unsigned zeros;    /* bytes of 0 right before it */
-    bool failed;
-};
-
-static unsigned take_bit(struct bits *bits) {
-    if (!bits->used && bits->zeros >= 2 && bits->at < bits->length && bits->bytes[bits->at] == 3) {
-        bits->at++;
-        bits->zeros = 0;
-    }
-    if (bits->at >= bits->length) {
-        bits->failed = true;
-        return 0;
-    }
-    const uint8_t byte = bits->bytes[bits->at];
-    const unsigned bit = byte >> (7 - bits->used) & 1;
-    if (++bits->used == 8) {
-        bits->used = 0;
-        bits->zeros = byte ? 0 : bits->zeros + 1;
-        bits->at++;
-    }
-    return bit;
-}
-
-static uint32_t take_bits(struct bits *bits, unsigned count) {
-    uint32_t value = 0;
-    for (unsigned i = 0; i < count; i++) value = value << 1 | take_bit(bits);
-    return value;
-}
-
-static void skip_bits(struct bits *bits, unsigned count) {
-    for (unsigned i = 0; i < count; i++) take_bit(bits);
-}
-
-/* ue(v): as many bits as there were zeros before the first 1, which belongs to them. */
-static uint32_t take_golomb(struct bits *bits) {
-    unsigned zeros = 0;
-    while (!bits->failed && !take_bit(bits))
-        if (++zeros > 31) bits->failed = true;
-    return bits->failed ? 0 : (1u << zeros) - 1 + take_bits(bits, zeros);
-}
-
-/* profile_tier_level: 88 bits of profile, and 8 of level for the whole; then which of the lower
- * layers have either. */
-static void skip_profile(struct bits *bits, unsigned sub_layers) {
-    unsigned profile[SUB_LAYERS_MAX] = { 0 }, level[SUB_LAYERS_MAX] = { 0 };
-    skip_bits(bits, 96);
-    for (unsigned i = 0; i < sub_layers; i++) {
-        profile[i] = take_bit(bits);
-        level[i] = take_bit(bits);
-    }
-    if (sub_layers) skip_bits(bits, 2 * (8 - sub_layers));
-    for (unsigned i = 0; i < sub_layers; i++) skip_bits(bits, 88 * profile[i] + 8 * level[i]);
-}
+enum { HEAD_BYTES = 23, SIDE_MAX = 1 << 16 };
 
 /* Sides that a window cuts off, in samples of luma; false: nothing is left. */
 static bool take_window(struct bits *bits, struct hevc_shape *shape) {
@@ -110,8 +51,8 @@ static const char *add_set(struct hevc_configuration *configuration, unsigned ty
     struct hevc_shape shape;
     if (configuration->count == HEVC_SETS_MAX) return "its hvcC has more than 16 parameter sets";
     configuration->sets[configuration->count++] = *unit;
-    const char *fault = type == SPS ? read_sps(unit, &shape) : NULL;
-    if (type != SPS || fault) return fault;
+    const char *fault = type == HEVC_SPS ? read_sps(unit, &shape) : NULL;
+    if (type != HEVC_SPS || fault) return fault;
     if (configuration->shape.width && memcmp(&configuration->shape, &shape, sizeof shape) != 0)
         return "its parameter sets contradict each other";
     configuration->shape = shape;
@@ -133,7 +74,7 @@ const char *hevc_configuration_read(const uint8_t *bytes, size_t length,
             const struct hevc_unit unit = { bytes + at + 2, size };
             const unsigned type = hevc_unit_type(unit.bytes);
             const char *fault =
-                type >= VPS && type <= PPS ? add_set(configuration, type, &unit) : NULL;
+                type >= HEVC_VPS && type <= HEVC_PPS ? add_set(configuration, type, &unit) : NULL;
             if (fault) return fault;
             at += 2 + size;
         }

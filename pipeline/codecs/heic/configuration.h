@@ -23,6 +23,9 @@ enum { HEVC_SETS_MAX = 16 };
 /* Numbers of chroma_format_idc. */
 enum hevc_chroma { HEVC_GRAY, HEVC_420, HEVC_422, HEVC_444 };
 
+/* Types of NAL units: parameter sets. */
+enum { HEVC_VPS = 32, HEVC_SPS = 33, HEVC_PPS = 34 };
+
 struct hevc_unit {
     const uint8_t *bytes; /* of a NAL unit, with its head of two bytes */
     size_t length;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* runs_scene.h - decoding cells and a CPU's worker, which exist only as channels. The test plays
- * all of them, and the reader of the completion pipe. */
+/* runs_scene.h - decoding cells, a CPU's worker, and in some scenes a GPU's with engines, which
+ * exist only as channels. The test plays all of them, and the reader of the completion pipe. */
 #ifndef BURIN_RUNS_SCENE_H
 #define BURIN_RUNS_SCENE_H
 
@@ -17,7 +17,11 @@
 
 #include <cmocka.h>
 
-enum { SLOTS = 8, WORKERS = 3, CPU = 0, CELL = 1, OTHER = 2, NOBODY = -1 };
+/* A GPU's worker, which stands before the cells, is there if the test defines GPUS as 1. */
+#ifndef GPUS
+#define GPUS 0
+#endif
+enum { SLOTS = 8, CPU = 0, GPU = 1, CELL = 1 + GPUS, OTHER, WORKERS, NOBODY = -1 };
 enum { UPLOAD = 1000, PROFILE = 100, WIDTH = 30, HEIGHT = 20, AT = SLOT_PAGE };
 enum { PIXELS = WIDTH * HEIGHT * 3, DECODER = 1500 };
 static const struct config usual = { .queue_jobs = 4,
@@ -41,6 +45,7 @@ static inline void start(int number) {
     worker->channel = ends[0], lanes[number] = ends[1];
     worker->ready = worker->self_test_ok = true;
     worker->capacity = worker->lanes = 1;
+    worker->engines = worker->cpu ? 0 : 7;
 }
 
 static inline int begin_with(int cells) {
@@ -50,6 +55,7 @@ static inline int begin_with(int cells) {
     if (!slots || completion_pipe_open(pipe_ends, SLOTS, &failure)) return -1;
     workers.count = 1;
     worker_handle_init(&workers.all[CPU], "cpu", false);
+    if (GPUS) worker_handle_init(&workers.all[workers.count++], "cuda:0", false);
     worker_list_add_cells(&workers, cells);
     for (int i = 0; i < workers.count; i++) {
         start(i);

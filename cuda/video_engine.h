@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+/* video_engine.h - the video engines of a GPU, which decode still HEVC pictures beside the kernels.
+ *
+ * The driver's libnvcuvid is opened where it is. Its parser is not used: parameters.h has read all
+ * that the engine must know.
+ *
+ * Used by:  cuda/codecs/hevc_decode.cu; device_cuda.cu, which says whether there are engines.
+ * Owns:     the library, and sessions of the sizes that were used last, as long as the process.
+ * Fails:    returns 0 or false: the engine takes no picture, or not these. Damage is found by the
+ *           engine; a picture that it conceals is refused.
+ * Threads:  any whose current GPU is the one that is named. One picture has the engines at a time,
+ *           for 2.4 ms if it has 48 tiles of 512 x 512, and others wait.
+ * Limits:   a session is opened in 40 ms. Sessions of VIDEO_SIZES sizes are kept, each with
+ *           VIDEO_POOL_BYTES of surfaces, or one session.
+ * Source:   NVIDIA's Video Codec SDK, by the headers of ffnvcodec (MIT); a build without these has
+ *           no engine.
+ */
+#ifndef BURIN_VIDEO_ENGINE_H
+#define BURIN_VIDEO_ENGINE_H
+
+#include "pipeline/codecs/heic/parameters.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { VIDEO_SIZES = 2, VIDEO_POOL_BYTES = 512 << 20 };
+
+struct video_picture {
+    const struct hevc_parameters *parameters;
+    struct hevc_unit slice;
+};
+
+/* A picture in the GPU's memory as it was coded: rows of luma, and rows of Cb and Cr in turn. A
+ * sample of more than 8 bits is in the upper bits of 16. */
+struct video_frame {
+    uint64_t luma, chroma; /* addresses */
+    size_t pitch;          /* bytes */
+};
+
+/* The reader of the frames, which are lent until `wait` returns. */
+struct video_taker {
+    void *stream; /* a CUstream; frames are complete in its order */
+    void *context;
+    bool (*take)(void *context, uint32_t number, const struct video_frame *frame); /* queues */
+    bool (*wait)(void *context); /* until all that was queued is done */
+};
+
+/* Engines of GPU, the thread's current one, that decode HEVC. */
+int video_engine_count(int gpu);
+
+/* Some GPU that was asked for has engines. */
+bool video_engine_is_there(void);
+
+/* Decodes COUNT pictures of one coded size and depth. True if each is whole. */
+bool video_engine_decode(int gpu, const struct video_picture *pictures, uint32_t count,
+                         const struct video_taker *taker);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

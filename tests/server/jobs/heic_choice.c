@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Jobs whose HEIC the device decodes, by the twin of its engines, against the same jobs on the CPU.
+ * covers: server/jobs/codec_choice.c server/worker/batch.c server/worker/batch_gather.c */
+#include "server/jobs/codec_choice.h"
+
+#include "pipeline/codecs/heic/library.h"
+#include "tests/server/jobs/file_jobs.h"
+#include "tests/twin_device.h"
+
+enum { SPAN = 4 << 20, HEICS = 5 };
+
+static const char *const names[HEICS] = { "one", "grid", "turned3", "one_ten", "alpha" };
+static struct lane *lane;
+
+static struct bytes heic(const char *name) {
+    char path[128];
+    struct bytes bytes = { malloc(1 << 16), 0 };
+    snprintf(path, sizeof path, "tests/fuzz/corpus/heic_still/%s.heic", name);
+    FILE *in = fopen(path, "rb");
+    assert_non_null(in);
+    bytes.length = fread(bytes.data, 1, 1 << 16, in);
+    fclose(in);
+    return bytes;
+}
+
+static void clear(void) {
+    twin_device.stills = twin_device.batches = twin_device.decoded = 0;
+    twin_device.refuses_stills = false;
+    file_jobs.executor.limits.exposed = false;
+    memset(file_jobs.decoded, 0, sizeof file_jobs.decoded);
+}
+
+/* Each HEIC is a batch; the others share theirs. */
+static void in_any_mix(void **state) {
+    (void)state;
+    static const enum format types[] = { FORMAT_JPEG, FORMAT_PNG };
+    clear();
+    if (heic_reading_missing()) skip();
+    for (int t = 0; t < 2; t++)
+        for (int i = 0; i < HEICS; i++) {
+            const struct wish wish = { .type = types[t] };
+            add_and_free(heic(names[i]), "histeq", &wish);
+            add_and_free(jpeg_of(64, 50, 3, 2, 2, 0, NULL), "histeq", &wish);
+            add_and_free(png_of(64, 50, PNG_COLOR_TYPE_RGB, 8, NULL), "histeq", &wish);
+        }
+    add_and_free(heic("grid"), "mean", &(struct wish){ .json_only = true });
+    run_file_jobs();
+    assert_int_equal(twin_device.stills, 2 * HEICS + 1);
+    assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 2 * HEICS + 1 + 2 * HEICS);
+    assert_int_equal(file_jobs.decoded[CODEC_FORMAT], 2 * HEICS);
+}
+
+/* `burin run`: libde265 is in the same process. */
+static void refused(void **state) {
+    (void)state;
+    struct bytes damaged = heic("grid");
+    clear();
+    if (heic_reading_missing()) skip();
+    add_file_job(&damaged, "histeq", &(struct wish){ .type = FORMAT_PNG });
+    memset(damaged.data + damaged.length - 300, 0, 200);
+    add_and_free(damaged, "histeq", &(struct wish){ .type = FORMAT_PNG });
+    run_file_jobs();
+    assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 1);
+    assert_int_equal(file_jobs.decoded[CODEC_REFUSED], 1);
+    twin_device.refuses_stills = true;
+    add_and_free(heic("turned3"), "histeq", &(struct wish){ .type = FORMAT_JPEG });
+    run_file_jobs();
+    assert_int_equal(file_jobs.decoded[CODEC_REFUSED], 2);
+}
+
+/* The front's job of the device's side. */
+static struct job *job_of(int number) {
+    return slot_job(file_jobs.slots, file_jobs.taken[2 * number + 1]);
+}
+
+static void forget(void) {
+    for (int i = 0; i < 2 * file_jobs.count; i++) slot_give(file_jobs.slots, file_jobs.taken[i]);
+    file_jobs.count = 0;
+}
+
+/* A worker of the daemon has no decoder but the engine: a cell has. */
+static void in_a_worker(void **state) {
+    (void)state;
+    clear();
+    if (heic_reading_missing()) skip();
+    file_jobs.executor.limits.exposed = true;
+    for (int refuses = 0; refuses < 2; refuses++) {
+        twin_device.refuses_stills = refuses;
+        add_and_free(heic("grid"), "histeq", &(struct wish){ .type = FORMAT_JPEG });
+        struct job *job = job_of(0);
+        job->decodes_apart = job->by_engine = true;
+        job->run = RUN_ENGINE;
+        run_side(file_jobs.device, 1, true);
+        assert_int_equal(job->failure.status, refuses ? STATUS_INTERNAL : STATUS_OK);
+        if (!refuses) assert_int_equal(job->decoded_by, CODEC_DEVICE);
+        forget();
+    }
+}
+
+/* Pixels that a cell has left are not decoded again. */
+static void after_a_cell(void **state) {
+    (void)state;
+    clear();
+    if (heic_reading_missing()) skip();
+    add_and_free(heic("grid"), "flip", &(struct wish){ .type = FORMAT_PNG });
+    struct job *job = job_of(0);
+    uint8_t *bytes = slot_bytes(file_jobs.slots, file_jobs.taken[1]);
+    struct image into = job->probe.shape;
+    uint32_t notes = 0;
+    job->decodes_apart = true;
+    job->pixels_offset = slot_paged(job->body_length);
+    into.pixels = bytes + job->pixels_offset;
+    into.stride = image_row_bytes(&into);
+    assert_int_equal(codec_decode(bytes + job->image_offset, job->image_length, &job->probe,
+                                  &codec_limits_default, NULL, &into, NULL, &notes, NULL),
+                     STATUS_OK);
+    job->pixels_end = job->pixels_offset + job_pixels_bytes(&into);
+    job->body_length = job->pixels_end;
+    run_side(file_jobs.cpu, 0, false);
+    run_side(file_jobs.device, 1, true);
+    assert_int_equal(job->failure.status, STATUS_OK);
+    assert_int_equal(twin_device.stills, 0);
+    assert_int_equal(job->decoded_by, CODEC_FORMAT);
+    const struct job *one = slot_job(file_jobs.slots, file_jobs.taken[0]);
+    const uint8_t *from = slot_bytes(file_jobs.slots, file_jobs.taken[0]);
+    compare_bytes(0, "the result", one, from + one->outputs[0].offset, one->outputs[0].length,
+                  bytes + job->outputs[0].offset, job->outputs[0].length);
+    forget();
+}
+
+static int open_all(void **state) {
+    (void)state;
+    const struct lane_options options = { .staging_bytes = 1 << 20 };
+    if (device_cpu.open(0, &options, &lane, NULL)) return 1;
+    twin_device_take(lane);
+    file_jobs_open(lane, 64 << 10, SPAN);
+    return 0;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    device_cpu.close(lane);
+    file_jobs_close();
+    twin_device_release();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_any_mix),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(in_a_worker),
+        cmocka_unit_test(after_a_cell),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}
