@@ -131,6 +131,7 @@ struct cuda_lane {
     struct lane_codec codec;
     struct device_tables tables;
     struct memory_loan loan; /* memory of `larger` in the buffers */
+    bool engines;            /* video_engine_open was called */
 };
 
 static struct cuda_lane *cuda_lane_of(struct lane *lane) {
@@ -189,7 +190,8 @@ static enum status make_lane(struct cuda_lane *lane, const struct lane_options *
     CUDA_TRY(failure, cudaSetDevice(index));
     enum status status = make_streams(lane, failure);
     if (status) return status;
-    video_engine_count(index); /* of the context that has been made; for hevc_decode_bytes */
+    video_engine_open(index);
+    lane->engines = true;
     context->multiprocessors = device_attribute(index, cudaDevAttrMultiProcessorCount);
     context->capability = 10 * device_attribute(index, cudaDevAttrComputeCapabilityMajor) +
                           device_attribute(index, cudaDevAttrComputeCapabilityMinor);
@@ -210,6 +212,7 @@ static void close_lane(struct lane *opened) {
     if (lane->long_stream) cudaStreamSynchronize(lane->long_stream);
     cooperative_lane_close(&lane->cooperative);
     memory_pool_give_back(lane->index, &lane->loan, lane->long_stream);
+    if (lane->engines) video_engine_close();
     timeline_release(&lane->timeline);
     lane_buffer_release(&lane->host_in);
     lane_buffer_release(&lane->host_out);

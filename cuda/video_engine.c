@@ -44,6 +44,7 @@ static struct engine {
     int engines[GPUS_MAX]; /* 0: not asked yet; -1: none */
     struct pool pools[VIDEO_SIZES];
     uint64_t uses;
+    int lanes;
     CUVIDPICPARAMS parameters; /* of the picture that is submitted: some KB */
     uint8_t *bytes;            /* its slice, behind a start code */
     size_t room;
@@ -165,6 +166,20 @@ static struct pool *open_pool(int gpu, const struct hevc_parameters *p, uint32_t
     while (pool->count < wanted && open_session(pool)) continue;
     pool->used = ++engine.uses;
     return pool->count ? pool : NULL;
+}
+
+void video_engine_open(int gpu) {
+    pthread_mutex_lock(&engine.lock);
+    count_engines(gpu);
+    engine.lanes++;
+    pthread_mutex_unlock(&engine.lock);
+}
+
+void video_engine_close(void) {
+    pthread_mutex_lock(&engine.lock);
+    if (--engine.lanes == 0)
+        for (int i = 0; i < VIDEO_SIZES; i++) pool_close(&engine.pools[i]);
+    pthread_mutex_unlock(&engine.lock);
 }
 
 /* ---- a picture */
@@ -376,6 +391,12 @@ int video_engine_count(int gpu) {
 bool video_engine_is_there(void) {
     return false;
 }
+
+void video_engine_open(int gpu) {
+    (void)gpu;
+}
+
+void video_engine_close(void) {}
 
 bool video_engine_decode(int gpu, const struct video_picture *pictures, uint32_t count,
                          const struct video_taker *taker) {

@@ -5,7 +5,8 @@
  * that the engine must know.
  *
  * Used by:  cuda/codecs/hevc_decode.cu; device_cuda.cu, which says whether there are engines.
- * Owns:     the library, and sessions of the sizes that were used last, as long as the process.
+ * Owns:     the library, and sessions of the sizes that were used last, until the last
+ *           video_engine_close.
  * Fails:    returns 0 or false: the engine takes no picture, or not these. Damage is found by the
  *           engine; a picture that it conceals is refused.
  * Threads:  any whose current GPU is the one that is named. One picture has the engines at a time,
@@ -48,6 +49,10 @@ struct video_taker {
 
 /* Engines of GPU, the thread's current one, that decode HEVC. */
 int video_engine_count(int gpu);
+
+/* For each lane: the sessions end with the last. */
+void video_engine_open(int gpu);
+void video_engine_close(void);
 
 /* Some GPU that was asked for has engines. */
 bool video_engine_is_there(void);

@@ -199,6 +199,8 @@ static bool take(struct batch *batch, int slot, struct load *all) {
     const struct job *job = slot_job(executor->slots, slot);
     if (batch->count == batch_room(batch)) return false;
     if (batch->count && !job_is_alike(job, batch->items[0].job)) return false;
+    if (batch->count && (job->run == RUN_ENGINE || batch->items[0].job->run == RUN_ENGINE))
+        return false; /* as decodes_alike() would say, once it knows the header */
     if (all->misfits == MISFITS_MAX) return false;
     propose(batch, slot);
     const struct load one = load_of(batch, job);

@@ -289,6 +289,18 @@ static void test_other_gpus(void **state) {
     assert_false(video_engine_decode(0, pictures, 2, &taker));
 }
 
+static void test_the_last_lane_ends_sessions(void **state) {
+    (void)state;
+    video_engine_open(0);
+    video_engine_open(0);
+    assert_true(decode(512, 512, 8, 20));
+    video_engine_close();
+    assert_int_equal(open_sessions(), ENGINES + 1);
+    video_engine_close();
+    assert_int_equal(open_sessions(), 0);
+    assert_true(decode(512, 512, 8, 20));
+}
+
 /* The library is found where the loader looks, which is fixed when a process starts. */
 static void find_library(char **argv) {
     char self[PATH_MAX], folder[PATH_MAX], link[PATH_MAX + 32];
@@ -322,6 +334,7 @@ int main(int argc, char **argv) {
         TEST(test_failures),
         TEST(test_few_sessions),
         TEST(test_other_gpus),
+        TEST(test_the_last_lane_ends_sessions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

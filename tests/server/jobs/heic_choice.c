@@ -68,7 +68,7 @@ static void refused(void **state) {
     assert_int_equal(file_jobs.decoded[CODEC_REFUSED], 2);
 }
 
-/* The front's job of the device's side. */
+/* The job of the device's side. */
 static struct job *job_of(int number) {
     return slot_job(file_jobs.slots, file_jobs.taken[2 * number + 1]);
 }
