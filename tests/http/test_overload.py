@@ -194,7 +194,7 @@ def press(daemon, folder, connections, *flags, seconds=0.3):
     picture.write_bytes(jpeg(smooth(320, 240)))
     run = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", str(connections), "--warm", "0.1",
                           "--seconds", str(seconds), *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
-    return json.loads(run.stdout.split(b"\n", 2)[2])
+    return json.loads(run.stdout.splitlines()[-1])
 
 
 def test_one_client_for_whom_there_is_room(start, tmp_path):
