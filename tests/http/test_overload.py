@@ -210,7 +210,10 @@ def test_one_client_for_whom_there_is_room(start, tmp_path):
 def test_overload(start, tmp_path, flags):
     """64 connections and a queue of two: every request gets a good answer or a refusal."""
     daemon = start(*FLAGS, "--refusals-percent", "1")
-    found = press(daemon, tmp_path, 64, *flags, seconds=0.5)
+    for seconds in (0.5, 2, 8):  # a busy machine may answer none in half a second
+        found = press(daemon, tmp_path, 64, *flags, seconds=seconds)
+        if found["good"]["count"]:
+            break
     assert found["good"]["count"] > 0 and found["other"] == found["wrong"] == found["broken"] == 0, found
     assert found["livez"]["count"] > 0 and found["livez_failed"] == 0
     assert daemon.becomes_idle()
