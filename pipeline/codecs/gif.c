@@ -17,14 +17,20 @@ static uint64_t least_bytes(const struct gif_header *header) {
     return (pixels * LZW_BITS_MAX + longest * 8 - 1) / (longest * 8);
 }
 
+static enum status begin(struct gif_reader *reader, const uint8_t *bytes, size_t length,
+                         struct gif_header *header, struct failure *failure) {
+    const char *fault = gif_begin(reader, bytes, length, header);
+    return fault ? fail(failure, STATUS_CORRUPT,
+                        "the GIF is broken or cut off: %s; send an intact file", fault)
+                 : STATUS_OK;
+}
+
 static enum status gif_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                              struct failure *failure) {
     struct gif_header header;
     struct gif_reader reader;
-    const char *fault = gif_begin(&reader, bytes, length, &header);
-    if (fault)
-        return fail(failure, STATUS_CORRUPT,
-                    "the GIF is broken or cut off: %s; send an intact file", fault);
+    const enum status status = begin(&reader, bytes, length, &header, failure);
+    if (status) return status;
     const bool covered = gif_is_covered(&header);
     probe->width = header.width;
     probe->height = header.height;
@@ -47,10 +53,9 @@ static enum status gif_probe_frames(const uint8_t *bytes, size_t length, uint32_
                                     struct probe *probe, struct failure *failure) {
     struct gif_header header;
     struct gif_reader reader;
-    const char *fault = gif_begin(&reader, bytes, length, &header);
-    if (fault)
-        return fail(failure, STATUS_CORRUPT,
-                    "the GIF is broken or cut off: %s; send an intact file", fault);
+    const char *fault;
+    const enum status status = begin(&reader, bytes, length, &header, failure);
+    if (status) return status;
     bool opaque = gif_is_covered(&header) && header.transparent < 0 &&
                   header.disposal != GIF_DISPOSE_TO_PREVIOUS;
     bool more = true;

@@ -236,9 +236,7 @@ bool queue_push(struct queue *queue, int slot, const struct queue_job *job) {
 }
 
 void queue_push_again(struct queue *queue, int slot, const struct queue_job *job) {
-    struct queue_job charged = *job;
-    charged.cost_ms = 0;
-    push(queue, slot, &charged);
+    push(queue, slot, job);
 }
 
 /* A job is due no earlier than it came: the search ends at jobs due before the newest one came. */

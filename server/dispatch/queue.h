@@ -59,8 +59,8 @@ bool queue_has_room(const struct queue *queue, const struct client *client, int 
  * Returns its slot, or -1. */
 int queue_displace(struct queue *queue);
 
-/* For a further run of a job, whose cost was charged with the first one: among its client's jobs
- * this one is due at once. */
+/* For a further run of a job, whose cost was charged with the first one and is 0 here: among its
+ * client's jobs this one is due at once. */
 void queue_push_again(struct queue *queue, int slot, const struct queue_job *job);
 
 void queue_push_front(struct queue *queue, int slot); /* for a job whose worker died */

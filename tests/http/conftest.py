@@ -315,6 +315,14 @@ class Daemon:
                 pass
         return found
 
+    def children_with(self, option):
+        """Process ids of the children whose command has OPTION; one may end while it is looked at."""
+        found = []
+        for pid in self.children():
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as f:
+                found += [pid] if option in f.read().split("\0") else []
+        return found
+
     def children(self):
         """Process ids of the workers."""
         return [pid for pid in self.processes() if name_of(pid) not in (LAUNCHER, "")]

@@ -186,7 +186,14 @@ def long_body():
 
 
 def cells(daemon):
-    return [pid for pid in daemon.descendants() if b"--decode" in open(f"/proc/{pid}/cmdline", "rb").read()]
+    found = []
+    for pid in daemon.descendants():
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                found += [pid] if b"--decode" in f.read() else []
+        except OSError:  # it has ended
+            pass
+    return found
 
 
 @needs_avif

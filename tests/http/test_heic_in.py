@@ -242,6 +242,7 @@ def test_a_damaged_tile(daemon, damage):
     check_problem(daemon.post(SAME, data), 422, "HEIC is broken")
     answer = daemon.post(f"{SAME}&damaged=accept&type=png", data)
     assert answer.status == 200 and "damaged" in answer.timing["notes"][0]
+    assert len(answer.timing["notes"]) == 2 and answer.timing["notes"][1]  # the decoder's own text
     left = exact_colours([np.hstack([planes[p] for _, planes in found[:2]]) for p in range(3)], 8, 6, False)
     assert np.max(np.abs(answer.image[:, :127] - np.clip(left, 0, 255)[:, :127])) <= 0.501
     if damage in ("empty", "type"):

@@ -469,7 +469,7 @@ def compiling(start, tmp_path):
     (tmp_path / "slow").touch()
     write(path, white=add(2))
     hang_up(daemon)
-    assert wait_until(lambda: any("--check" in open(f"/proc/{pid}/cmdline").read() for pid in daemon.children()))
+    assert wait_until(lambda: daemon.children_with("--check"))
     return daemon
 
 
@@ -517,7 +517,7 @@ def test_workers_that_do_not_become_ready(start, tmp_path):
 def test_a_check_that_crashes_is_a_problem_of_its_file(start, tmp_path):
     """GET /ops has it as the log does."""
     daemon = compiling(start, tmp_path)
-    os.kill(next(pid for pid in daemon.children() if "--check" in open(f"/proc/{pid}/cmdline").read()), signal.SIGKILL)
+    os.kill(daemon.children_with("--check")[0], signal.SIGKILL)
     (tmp_path / "slow").unlink()
     assert wait_until(lambda: any(problem.startswith("white.c: not used: it could not be checked: its process crashed")
                                   for problem in daemon.get("/ops").json["problems"])), daemon.log_text()

@@ -151,7 +151,7 @@ def test_nothing_can_be_opened_or_run(start, tmp_path):
     """In the front, a worker, the worker for users' operators and its sandbox; and all serve as before afterwards."""
     daemon = start("--operators-dir", operators(tmp_path))
     assert wait_until(lambda: len(daemon.children()) == 2 and daemon.post("/white", pnm(noise(9, 9))).status == 200)
-    users, = [pid for pid in daemon.children() if "--operators" in open(f"/proc/{pid}/cmdline").read()]
+    users, = daemon.children_with("--operators")
     for pid in (daemon.process.pid, *daemon.children(), child_of(users)):
         seen = tried(pid, pid != users)  # this one may look at the process that it started
         assert set(seen.values()) <= {"EPERM", "EACCES"}, (pid, seen)
@@ -174,7 +174,7 @@ def test_off(start):
 def test_every_thread_has_lost_its_rights(start, tmp_path):
     daemon = start("--operators-dir", operators(tmp_path))
     assert wait_until(lambda: len(daemon.children()) == 2 and daemon.post("/white", pnm(noise(9, 9))).status == 200)
-    users, = [pid for pid in daemon.children() if "--operators" in open(f"/proc/{pid}/cmdline").read()]
+    users, = daemon.children_with("--operators")
     for pid in (*daemon.children(), child_of(users)):
         assert rights(pid) == {(1, 2, 0, 0, 0, 0, 0)}, (pid, name_of(pid))
     # CAP_NET_ADMIN, where the kernel requires it to filter incoming TCP, as a drain does.

@@ -245,6 +245,23 @@ static void short_jobs_come_first_until_long_ones_are_old(void **state) {
     queue_destroy(queue);
 }
 
+/* Behind a client that has used less, before its own client's others, and even without room. */
+static void a_further_run_has_its_clients_turn(void **state) {
+    (void)state;
+    struct queue *queue = make(3);
+    push(queue, 1, 1, 90, 0);
+    assert_int_equal(serve(queue), 1);
+    push(queue, 2, 1, 5, 1);
+    push(queue, 3, 2, 50, 2);
+    push(queue, 4, 1, 7, 3);
+    struct queue_job again = { .since_ns = 0 };
+    again.client.address.s6_addr[15] = 1;
+    queue_push_again(queue, 1, &again);
+    check_order(queue, (int[]){ 3, 1, 2, 4 }, 4);
+    assert_float_equal((float)queue_cost_ms(queue), 62, 1e-6F);
+    queue_destroy(queue);
+}
+
 static void a_walk_goes_on_when_its_jobs_are_served(void **state) {
     (void)state;
     struct queue *queue = make(SLOTS);
@@ -376,6 +393,7 @@ int main(void) {
         cmocka_unit_test(a_client_that_was_away_has_no_more_than_others),
         cmocka_unit_test(a_client_that_was_passed_over_saves_up_a_second),
         cmocka_unit_test(short_jobs_come_first_until_long_ones_are_old),
+        cmocka_unit_test(a_further_run_has_its_clients_turn),
         cmocka_unit_test(a_walk_goes_on_when_its_jobs_are_served),
         cmocka_unit_test(equals_a_plain_model),
     };
