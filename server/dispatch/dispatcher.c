@@ -75,7 +75,8 @@ static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
     job->run_number = ++dispatcher->runs;
     job->predicted_ms = backlog->ms;
     job->duration = backlog->duration;
-    job->own_batch = forecast_needs_own_batch(&dispatcher->forecast, &state->forecast, worker);
+    job->own_batch = job->run == RUN_ENGINE ||
+                     forecast_needs_own_batch(&dispatcher->forecast, &state->forecast, worker);
     runs_share(job, shared_job_of(dispatcher, slot));
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;

@@ -229,7 +229,7 @@ void forecast_predict(const struct forecast *forecast, const struct job *job,
     if (cell) add_cell_work(&predicted->work, job);
     if (job->run == RUN_ENGINE)
         cost_work_add_file(&predicted->work, &job->probe, job->image_length);
-    predicted->abreast = job->abreast && !cell;
+    predicted->abreast = job->run == RUN_ENGINE || (job->abreast && !cell);
     predicted->handicap = 1;
     for (int i = 0; i < forecast->workers->count; i++) {
         const struct worker_handle *worker = &forecast->workers->all[i];

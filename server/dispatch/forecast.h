@@ -59,7 +59,8 @@ struct forecast {
 struct forecast_job {
     struct cost_work work;      /* a copy: a faulty worker may overwrite the slot's */
     float own_ms[WORKERS_MAX];  /* predicted own time, by worker; negative: may not run there */
-    bool abreast;               /* a GPU works on many such jobs at once */
+    bool abreast;               /* a GPU works on many such jobs at once, or the job waits for its
+                                   video engines, and others run kernels meanwhile */
     float handicap;             /* factor on a CPU's answer time where a GPU could take the job */
     struct backlog_job backlog; /* as counted in the backlog of the worker that has the job */
 };

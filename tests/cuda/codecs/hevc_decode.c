@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { FILES_MAX = 64, FILE_MAX = 1 << 16, DAMAGED = 1000, THREADS = 6, ROUNDS = 20 };
+enum { FILES_MAX = 64, FILE_MAX = 1 << 16, DAMAGED = 1000, THREADS = 6, ROUNDS = 2 };
 static const char folder[] = "tests/fuzz/corpus/heic_still";
 
 static struct file {
