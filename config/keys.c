@@ -234,7 +234,7 @@ static const struct key keys[] = {
     { FIELD(many_lanes, KEY_INTEGER), .def = 8, .min = 0, .max = 16, .unit = "threads",
       .why = "further threads of a GPU's worker for carves, of which a GPU does many at once, and "
              "for HEICs, which wait for its video engines; fewer where arena_bytes for each would "
-             "take over a quarter of the GPU's memory, none if batch is 1; 0: the others run them" },
+             "take over a quarter of the GPU's memory, none if batch is 1; 0: others run them" },
     { FIELD(codec_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 1024, .unit = "threads",
       .why = "threads of a GPU worker that decode and encode what the GPU cannot; 0: one per "
              "core" },
