@@ -17,8 +17,9 @@
 
 #include <cmocka.h>
 
-enum { FILES_MAX = 64, FILE_MAX = 1 << 16, DAMAGED = 1000, THREADS = 6, ROUNDS = 2 };
+enum { FILES_MAX = 64, FILE_MAX = 1 << 16, THREADS = 6, ROUNDS = 2 };
 static const char folder[] = "tests/fuzz/corpus/heic_still";
+static int damaged_files = 1000; /* or the first argument */
 
 static struct file {
     char name[64];
@@ -137,7 +138,7 @@ static void test_damaged_files(void **state) {
     int refused = 0, equal = 0;
     if (!is_there()) skip();
     struct lane *lane = open_lane();
-    for (int i = 0; i < DAMAGED; i++) {
+    for (int i = 0; i < damaged_files; i++) {
         file = files[i % count];
         damage(&file, &noise);
         if (probe_image(file.bytes, file.length, &codec_limits_default.probe, &file.probe, NULL))
@@ -148,7 +149,7 @@ static void test_damaged_files(void **state) {
         equal += engine != 0;
     }
     print_message("%d refused, %d equal\n", refused, equal);
-    assert_true(refused > DAMAGED / 2);
+    assert_true(refused > damaged_files / 2);
     device_cuda.close(lane);
 }
 
@@ -177,7 +178,8 @@ static void test_threads(void **state) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1) damaged_files = atoi(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_file),
         cmocka_unit_test(test_damaged_files),
