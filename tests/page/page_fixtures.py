@@ -12,6 +12,11 @@ from conftest import Daemon
 ROCKET = pathlib.Path(__file__).parents[2] / "tests/golden/photos/rocket.jpg"
 
 
+def pytest_collection_modifyitems(items):
+    """Short tests are last, so that no process waits long for another's last one."""
+    items.sort(key=lambda item: item.path.name in ("test_palette.py", "test_panels.py"))
+
+
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory):
     browser = Browser(tmp_path_factory.mktemp("browser"))

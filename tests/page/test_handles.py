@@ -32,17 +32,18 @@ def edges(page):
 
 
 def drag(page, grip, *ways):
-    """From the middle of the handle, by each way after the other, with a rest after it."""
+    """From the middle of the handle, by each way after the other, with rests between them."""
     box = page.run("const b = document.querySelector(`.cut [data-edges='${arguments[0]}']`).getBoundingClientRect(); return [b.left + b.width / 2, b.top + b.height / 2]", grip)
     x, y = (int(n) for n in box)
     chain = ActionChains(page.driver, duration=0)
     pointer = chain.w3c_actions.pointer_action
     pointer.move_to_location(x, y)
     pointer.pointer_down()
-    for dx, dy in ways:
+    for i, (dx, dy) in enumerate(ways):
         x, y = x + dx, y + dy
+        if i:
+            pointer.pause(0.4)
         pointer.move_to_location(x, y)
-        pointer.pause(0.4)
     pointer.pointer_up()
     chain.perform()
 

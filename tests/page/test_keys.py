@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of keys: how it opens and closes, and that it has every key to which a module of the page listens."""
+"""The list of keys: how it opens and closes, and that it has every key to which a module of the page listens; and all from opening
+to saving by keys alone."""
 import re
+import subprocess
 
 from selenium.webdriver.common.keys import Keys
 
 from browser import WEB, needs_browser
+from conftest import BURIN, wait_until
 
 pytest_plugins = "page_fixtures"
 pytestmark = needs_browser
@@ -85,3 +88,46 @@ def test_the_list_opens_and_closes_and_has_every_key(page, photo):
     press(page, "?")
     assert not opened(page) and page.run("return document.activeElement.value") == "?", "in a box it is a character"
     check_every_key(page)
+
+
+def test_from_open_to_save_by_keys_alone(page, photo, tmp_path):
+    """But for the system's dialog: that it is asked for is seen, and the file is given to its input."""
+    page.run("window.asked = 0; document.getElementById('file-input').addEventListener('click', (event) => { asked++; event.preventDefault(); })")
+
+    def focused():
+        return page.run("const e = document.activeElement; return e.name || e.id")
+
+    press(page, Keys.TAB)
+    assert page.run("return document.activeElement.className") == "skip"
+    press(page, Keys.TAB)
+    assert focused() == "open"
+    press(page, Keys.ENTER)
+    page.wait("asked === 1")
+    press(page, Keys.CONTROL + "o")
+    page.wait("asked === 2")
+    page.choose_file(photo)
+    page.opened()
+    press(page, "/", "brightness", Keys.ENTER)
+    page.shown("brightness")
+    assert focused() == "shift"
+    press(page, "40")
+    page.shown("brightness:shift=40")
+    press(page, Keys.TAB)
+    assert page.run("return document.activeElement.type") == "range"
+    press(page, Keys.ARROW_RIGHT)
+    page.shown("brightness:shift=41")
+    press(page, "/", "edge", Keys.ENTER)
+    page.shown("brightness:shift=41;edge")
+    press(page, Keys.CONTROL + "z")
+    page.shown("brightness:shift=41")
+    press(page, Keys.CONTROL + "s")
+    page.wait("document.activeElement.value === 'png'")
+    press(page, Keys.ARROW_RIGHT)
+    page.wait("document.getElementById('saving').getAttribute('aria-busy') === 'false' && document.documentElement.dataset.saving?.startsWith('jpeg ')")
+    press(page, Keys.ENTER)
+    expected, saved = tmp_path / "expected.jpg", page.downloads / "rocket-brightness.jpg"
+    subprocess.run([BURIN, "run", "brightness:shift=41", str(photo), str(expected)], check=True, capture_output=True)
+    assert wait_until(lambda: saved.exists() and saved.read_bytes() == expected.read_bytes())
+    saved.unlink()
+    press(page, Keys.ESCAPE)
+    page.wait("document.activeElement.id === 'save'")

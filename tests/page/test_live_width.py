@@ -15,7 +15,7 @@ from PIL import Image
 
 from browser import needs_browser
 from conftest import PATIENCE_S, encode, noise, operators, pnm, smooth
-from window import check_canvas, choose_mask, middle_digest, middle_pixels, open_live, run_pixels, show_output_alone, take_steps_away
+from window import alone_digest, check_canvas, choose_mask, middle_pixels, open_live, run_pixels, show_output_alone, take_steps_away
 
 pytest_plugins = "page_fixtures"
 pytestmark = [needs_browser, pytest.mark.skipif("carve" not in operators(), reason="this program was built without carve")]
@@ -127,18 +127,14 @@ def canvas_at(page, width, height):
 
 def check_widths(page, text, size, widths):
     """TEXT: the steps with the width as %d. The live picture equals the daemon's, translucent pixels too. SIZE: of the picture."""
-    def shown(width):
-        show_output_alone(page)
-        return middle_digest(page, width, size[1])
-
     for width in widths:
         slide(page, width)
         page.wait("document.getElementById('label-after').textContent === 'Live'", f"{text % width}, live")
-        live = shown(width)
+        live = alone_digest(page, width, size[1])
         let_go(page)
         page.shown(text % width)
         page.wait("document.getElementById('label-after').textContent === 'Output'")
-        assert shown(width) == live, f"{width}: other pixels"
+        assert alone_digest(page, width, size[1]) == live, f"{width}: other pixels"
 
 
 def test_the_slider_makes_no_request(page, photo, tmp_path):

@@ -10,7 +10,7 @@ from PIL import Image
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.keys import Keys
 
-from browser import needs_browser
+from browser import WINDOW, needs_browser
 from conftest import BURIN, operators
 from window import check_canvas, choose_mask, run_pixels, strip, take_steps_away
 
@@ -23,7 +23,7 @@ def tab(site):
     """A tab of its own, with a short history: a browser keeps some 50 entries, and lets those go first that no hand has made."""
     page, first = site, site.driver.current_window_handle
     page.driver.switch_to.new_window("tab")
-    page.size(1440, 900)
+    page.size(*WINDOW)
     page.open_page(page.url)
     yield page
     assert page.errors() == [] and page.strangers() == []
