@@ -120,13 +120,10 @@ static enum status open_pipes(struct front *front, int gpus, struct failure *fai
 
 static enum status open_slots(struct front *front, int gpus, struct failure *failure) {
     const struct config *config = front->service.config;
-    /* The largest possible answer is uncompressed 16-bit RGBA. Beside it there may be as large a
-     * picture that a cell has decoded, with gray masks, another for a cell to encode, and the
-     * profiles of both. */
-    const size_t answer =
-        (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max + 2 * METADATA_MAX;
-    const size_t left =
-        (size_t)config->pixels_max * (2 * 8 + OP_AUX_MAX) + 2 * (size_t)config->profile_bytes_max;
+    const size_t pixels = (size_t)config->pixels_max, profile = (size_t)config->profile_bytes_max;
+    /* The largest possible answer is uncompressed. */
+    const size_t answer = pixels * PIXEL_BYTES_MAX + profile + 2 * METADATA_MAX;
+    const size_t left = pixels * LEFT_BYTES_MAX + 2 * profile;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* the result starts at a page */
     const struct slot_options options = {
         .count = count_slots(config, gpus),
