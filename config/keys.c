@@ -147,7 +147,7 @@ static const struct key keys[] = {
     { FIELD(codec_memory_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 1024 * GIB,
       .unit = "bytes",
       .why = "memory that a decoder may use beside the pixels: a progressive JPEG keeps its "
-             "coefficients, a lossless WebP its pixels" },
+             "coefficients, a lossless WebP its pixels, an animation a frame" },
     { FIELD(profile_bytes_max, KEY_SIZE), .def = MIB, .min = 0, .max = 64 * MIB, .unit = "bytes",
       .why = "the largest ICC profile that is carried along; a larger one is dropped, with a "
              "note" },

@@ -11,7 +11,6 @@ enum {
     CELL_MIB = 24,
     SMALL_LANES = 2,
     AREAS = 3,
-    PIXEL_BYTES = 8,
     ENCODER_BYTES = 30
 };
 
@@ -31,8 +30,8 @@ static long larger(long a, long b) {
 /* Codecs; pixels in slots, as many of them again in cells; uploads in cells; processes. Results
  * have no more pixels than their encoder has memory for. */
 static long cells_bytes(const struct config *config, long cells) {
-    const long codecs = memory_cells(config), results = codecs / ENCODER_BYTES * PIXEL_BYTES;
-    const long pixels = larger(config->pixels_max * PIXEL_BYTES + results, config->queue_bytes);
+    const long codecs = memory_cells(config), results = codecs / ENCODER_BYTES * PIXEL_BYTES_MAX;
+    const long pixels = larger(config->pixels_max * PIXEL_BYTES_MAX + results, config->queue_bytes);
     return codecs + 2 * pixels + smaller(cells * config->body_bytes_max, config->queue_bytes) +
            cells * ((long)CELL_MIB * MIB + 2 * config->log_buffer_bytes);
 }
@@ -43,8 +42,9 @@ void memory_print(const struct config *config, int cores, FILE *out) {
         { "slots", "slots, and half of queue_bytes",
           config->slots * SLOT_BASE_BYTES + memory_slots_grow(config, 0) },
         { "uploads", "queue_bytes", config->queue_bytes },
-        { "answers", "answer_bytes, plus one answer of pixels_max",
-          config->answer_bytes + config->pixels_max * PIXEL_BYTES },
+        { "answers", "answer_bytes, plus a slot with one answer: pixels_max, body_bytes_max",
+          config->answer_bytes + config->body_bytes_max +
+              config->pixels_max * (PIXEL_BYTES_MAX + LEFT_BYTES_MAX) },
         { "the CPU's worker", "cpu_memory_bytes", config->cpu_memory_bytes },
         { "its lanes", "lanes, idle_bytes", lanes * SMALL_LANES * AREAS * config->idle_bytes },
         { "decoding cells", "cells, a quarter of cpu_memory_bytes, pixels_max, queue_bytes",

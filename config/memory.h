@@ -11,12 +11,17 @@
 #define BURIN_CONFIG_MEMORY_H
 
 #include "config/config.h"
+#include "pipeline/op.h"
 
 #include <stdio.h>
 
 /* SLOT_BASE_BYTES: of each slot, allocated at the start: for an upload of 32 KiB and its answer.
  * SLOTS_GPU: for each GPU, filled while its lanes work on others. */
 enum { SLOT_BASE_BYTES = 128 << 10, SLOTS_GPU = 128 };
+
+/* The most bytes of a pixel, which has 16 bits and alpha; and of those that a job's runs leave for
+ * one another in a slot: a picture from a cell with gray masks, and one for a cell to encode. */
+enum { PIXEL_BYTES_MAX = 8, LEFT_BYTES_MAX = 2 * PIXEL_BYTES_MAX + OP_AUX_MAX };
 
 /* Returns the most bytes that all slots together keep beyond that. With a GPU, uploads reach
  * queue_bytes first: a slot grows to twice its upload. Without one, a page that is allocated again

@@ -39,7 +39,14 @@ static int smaller(uint64_t a, uint64_t b) {
 
 /* ---- a group */
 
-/* Lays out memory for as many frames as may still come. */
+/* Bytes that always suffice for the still file of a frame, as far as the result has room. */
+static size_t file_room(const struct animation *animation) {
+    const size_t bound = codec_encode_bound(&animation->result, NULL, animation->encode->format);
+    return bound < animation->capacity ? bound : animation->capacity;
+}
+
+/* Lays out memory for as many frames as may still come. Heap counts too: of all frames their
+ * encoders' and their files, and once the canvas and the decoder's. */
 static enum status reserve(struct group *group, uint32_t left) {
     const struct animation *animation = group->animation;
     const struct image *in = &animation->probe->shape;
@@ -54,9 +61,12 @@ static enum status reserve(struct group *group, uint32_t left) {
             .in = *in,
             .table = converts ? srgb_table_shape(in) : (struct image){ .width = 0 },
             .want = RUN_PIXELS,
-            .codec_bytes = codec_memory_encode(&animation->result, animation->encode),
+            .codec_bytes =
+                codec_memory_encode(&animation->result, animation->encode) + file_room(animation),
             .progress = animation->progress,
         };
+    group->items[0].codec_bytes +=
+        image_bytes(in) + codec_memory_decode(animation->probe, animation->limits->memory_max);
     return run_reserve(group->lane, animation->plan, group->items, group->room,
                        animation->limits->probe.pixels_max, group->failure);
 }
@@ -76,8 +86,7 @@ static void encode_frame(void *argument, int index) {
     const struct animation *animation = group->animation;
     struct frame *frame = &group->frames[index];
     const struct image *image = &group->items[index].out;
-    const size_t bound = codec_encode_bound(image, NULL, animation->encode->format);
-    const size_t room = bound < animation->capacity ? bound : animation->capacity;
+    const size_t room = file_room(animation);
     frame->notes = 0;
     frame->failure = (struct failure){ .status = STATUS_OK };
     frame->bytes = malloc(room);

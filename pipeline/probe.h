@@ -12,7 +12,8 @@
  * WebP two bits a macroblock; for GIF twelve bits for the longest string of a code; for TIFF it
  * follows from the best ratio of its compression. There is none for a JPEG with arithmetic coding,
  * nor for a lossless WebP, a small first frame on a large canvas, a HEIC, or strips of a TIFF that
- * share bytes, which must have a byte for 32768 pixels.
+ * share bytes, which must have a byte for 32768 pixels; nor for an AVIF, which must have one for
+ * 1048576.
  *
  * Used by:  the front, before a job is queued; codecs, which refuse a file that differs from it.
  * Owns:     nothing.

@@ -2,12 +2,14 @@
 /* How it works. Of a profile of curves and a matrix lcms2 reads these, and a second matrix leads to
  * sRGB. Any other's grid is converted by lcms2, corner by corner, to linear light of sRGB's
  * primaries, in floating point without clipping. The numbers are rounded once, and from there on
- * arithmetic is ops/srgb.h's. */
+ * arithmetic is ops/srgb.h's. A camera's pictures have one profile, and so have groups of frames:
+ * each thread keeps the last table, with all bytes of its profile, which must be the same. */
 #include "pipeline/srgb_table.h"
 
 #include "pipeline/ops/srgb.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,8 +170,8 @@ static bool fill_gray(cmsHPROFILE profile, uint32_t levels, int32_t *numbers) {
     return true;
 }
 
-bool srgb_table_make(const uint8_t *bytes, size_t length, const struct image *shape,
-                     const struct image *into) {
+static bool make(const uint8_t *bytes, size_t length, const struct image *shape,
+                 const struct image *into) {
     struct srgb_table *table = (void *)into->pixels;
     int32_t *numbers = (void *)(table + 1);
     const bool colour = image_colours(shape) == 3;
@@ -186,6 +188,74 @@ bool srgb_table_make(const uint8_t *bytes, size_t length, const struct image *sh
                                             : fill_grid(profile, levels, numbers);
     table->side = good ? side : SRGB_VOID;
     cmsCloseProfile(profile);
+    return good;
+}
+
+/* ---- the last table of a thread */
+
+enum { KEPT_PROFILE_MAX = 1 << 20 };
+
+/* One block of heap, which its thread's end frees. */
+struct kept {
+    size_t length, table_bytes;
+    bool colour, good;
+    int32_t levels;
+    uint8_t bytes[]; /* of the table as far as it is used, then of the profile */
+};
+
+static pthread_key_t kept_key;
+static bool keeps; /* there is such a key */
+
+static void make_key(void) {
+    keeps = pthread_key_create(&kept_key, free) == 0;
+}
+
+static struct kept *kept_here(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, make_key);
+    return keeps ? pthread_getspecific(kept_key) : NULL;
+}
+
+static size_t used_bytes(const struct srgb_table *table) {
+    const size_t levels = (size_t)table->levels;
+    const size_t numbers = table->side == SRGB_VOID     ? 0
+                           : table->side == SRGB_GRAY   ? levels
+                           : table->side == SRGB_MATRIX ? 3 * levels + 9
+                                                        : 3 * levels + 3 * corners(SRGB_SIDE_MAX);
+    return sizeof *table + numbers * sizeof(int32_t);
+}
+
+void srgb_table_forget(void) {
+    free(kept_here());
+    if (keeps) pthread_setspecific(kept_key, NULL);
+}
+
+static void keep(const uint8_t *profile, size_t length, bool colour, bool good,
+                 const struct srgb_table *table) {
+    const size_t bytes = used_bytes(table);
+    srgb_table_forget();
+    struct kept *kept = length <= KEPT_PROFILE_MAX ? malloc(sizeof *kept + bytes + length) : NULL;
+    if (!kept) return;
+    *kept = (struct kept){ length, bytes, colour, good, table->levels };
+    memcpy(kept->bytes, table, bytes);
+    memcpy(kept->bytes + bytes, profile, length);
+    if (!keeps || pthread_setspecific(kept_key, kept)) free(kept);
+}
+
+bool srgb_table_make(const uint8_t *profile, size_t length, const struct image *shape,
+                     const struct image *into) {
+    const struct kept *kept = kept_here();
+    const bool colour = image_colours(shape) == 3;
+    if (!profile || !length) return make(NULL, 0, shape, into);
+    if (kept && kept->length == length && kept->colour == colour &&
+        kept->levels == (int32_t)image_max(shape) + 1 &&
+        !memcmp(kept->bytes + kept->table_bytes, profile, length)) {
+        memset(into->pixels, 0, image_bytes(into));
+        memcpy(into->pixels, kept->bytes, kept->table_bytes);
+        return kept->good;
+    }
+    const bool good = make(profile, length, shape, into);
+    keep(profile, length, colour, good, (const void *)into->pixels);
     return good;
 }
 

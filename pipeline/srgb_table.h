@@ -5,7 +5,8 @@
  * for that intent.
  *
  * Used by:  the worker and `burin run`; jpeg/decoder.c for CMYK.
- * Owns:     nothing; the table is the caller's memory.
+ * Owns:     the last table of each thread with its profile, 2.3 MB at most; the table that is
+ *           made is the caller's memory.
  * Fails:    false for a profile that cannot be used. Profiles are hostile: only a sandboxed process
  *           may read them.
  * Threads:  any.
@@ -24,6 +25,9 @@ struct image srgb_table_shape(const struct image *shape);
  * used, and TABLE leaves pixels as they are. PROFILE may be NULL. */
 bool srgb_table_make(const uint8_t *profile, size_t length, const struct image *shape,
                      const struct image *table);
+
+/* Frees what the thread keeps of the last profile. */
+void srgb_table_forget(void);
 
 /* Converts rows of CMYK, 8 bits, each 255 less the ink, to sRGB. */
 struct cmyk_rows;

@@ -4,6 +4,8 @@
  * they are touched again. */
 #include "pipeline/thread_remains.h"
 
+#include "pipeline/srgb_table.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -54,6 +56,7 @@ static void clear_vectors(void) {}
 #endif
 
 CLEAR_REGISTERS void thread_remains_clear(void) {
+    srgb_table_forget();
     find_stack();
     const uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     char *edge = (char *)(here / PAGE * PAGE - USUAL_BYTES);

@@ -75,6 +75,11 @@ static bool is_gif(const uint8_t *bytes, size_t length) {
            codec_has_magic(bytes, length, 0, "GIF89a", 6);
 }
 
+/* An animation keeps what lies under a frame that is taken back. */
+static uint64_t gif_decode_memory(const struct probe *probe) {
+    return probe->frames ? image_pixels(&probe->shape) * image_pixel_bytes(&probe->shape) : 0;
+}
+
 const struct format_record format_gif = {
     .name = "gif",
     .title = "GIF",
@@ -86,6 +91,7 @@ const struct format_record format_gif = {
     .decode = gif_decode,
     .probe_frames = gif_probe_frames,
     .decode_frames = gif_decode_frames,
+    .decode_memory = gif_decode_memory,
     .decode_costs = { { .cpu = { 0.05f, 3, 1.5f } } },
     .depth = 8,
     .encode = gif_encode,

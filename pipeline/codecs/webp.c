@@ -312,6 +312,7 @@ enum {
     ALPHA_THOROUGH = 30, /* the same, packed in several ways */
     LOSSLESS = 36,       /* the pixels twice, chains of equal ones, references back */
     DECODED = 5,         /* the pixels of a lossless file, the alpha of another */
+    FRAME = 4,           /* beside that, of an animation: a frame before it is composed */
     THOROUGH_EFFORT = 5, /* from this effort on */
     COLOURS = 3,         /* libwebp makes colour of gray */
     EFFORTS = 7,
@@ -323,7 +324,8 @@ static bool is_webp(const uint8_t *bytes, size_t length) {
 }
 
 static uint64_t webp_decode_memory(const struct probe *probe) {
-    return image_pixels(&probe->shape) * DECODED + codec_turned_bytes(probe);
+    return image_pixels(&probe->shape) * (DECODED + (probe->frames ? FRAME : 0)) +
+           codec_turned_bytes(probe);
 }
 
 static uint64_t webp_encode_memory(const struct image *image,

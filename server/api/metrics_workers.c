@@ -28,6 +28,13 @@ static void print_workers(const struct metrics_now *now, const struct sheet *she
     for (int i = 0; i < now->worker_count; i++)
         fprintf(sheet->out, "burin_worker_restarts_total{device=\"%s\"%s} %d\n",
                 now->workers[i].device, role_label(&now->workers[i]), now->workers[i].restarts);
+    sheet_head(sheet, "worker_cancelled_total", "counter",
+               "Decoding cells that were killed with a job whose client had gone");
+    for (int i = 0; i < now->worker_count; i++)
+        if (now->workers[i].decodes)
+            fprintf(sheet->out, "burin_worker_cancelled_total{device=\"%s\"%s} %d\n",
+                    now->workers[i].device, role_label(&now->workers[i]),
+                    now->workers[i].cancelled);
 }
 
 /* Seconds of each worker, from fields of struct worker_statistics in ms. */

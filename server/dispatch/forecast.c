@@ -416,10 +416,15 @@ void forecast_learn(struct forecast *forecast, int worker, const struct forecast
     const bool done = !job->failure.status;
     backlog_complete(&forecast->backlogs[worker], &predicted->backlog, done, clock_ns());
     if (job->failure.status == STATUS_DEADLINE) learn_least(cost, &predicted->work, job, ms);
-    /* Cores that stepped in for a GPU's codec say nothing of the time that codec takes. */
-    const unsigned encoders = job_encoders(job);
-    const bool stepped_in = job->decoded_by > CODEC_FORMAT || encoders >> (CODEC_FORMAT + 1);
+    /* Cores that stepped in for a GPU's codec say nothing of the time that codec takes. They always
+     * do for a profile that is found while decoding, and the other stages are as usual. */
+    const unsigned encoders = job_encoders(job), profile = encoders >> CODEC_PROFILE & 1;
+    const bool stepped_in =
+        job->decoded_by > CODEC_FORMAT || (encoders & ~(1U << CODEC_PROFILE)) >> (CODEC_FORMAT + 1);
     if (!done || (stepped_in && !cell)) return;
+    struct cost_work work = predicted->work;
+    for (uint32_t t = 0; t < work.count && profile && !cell; t++)
+        if (work.terms[t].stage == COST_ENCODE) work.terms[t].amount = 0;
     forecast->learned_ns[kin] = clock_ns();
     /* A core decodes or encodes one image at a time, not the whole batch. */
     const unsigned own_stages = (job->decoded_by == CODEC_FORMAT ? 1U << COST_DECODE : 0) |
@@ -427,8 +432,8 @@ void forecast_learn(struct forecast *forecast, int worker, const struct forecast
     struct timing timing;                            /* its spans, some KB, are not read */
     const double own = cell ? 1 : own_part(job, ms); /* of the plan's run */
     for (int s = 0; s < STAGE_COUNT; s++) timing.stage_ms[s] = job->timing.stage_ms[s] * own;
-    cost_learn(cost, &predicted->work, &timing, ms * own, predicted->backlog.ms,
-               cell ? 1 : job->batch, own_stages);
+    cost_learn(cost, &work, &timing, ms * own, predicted->backlog.ms, cell ? 1 : job->batch,
+               own_stages);
 }
 
 void forecast_statistics(const struct forecast *forecast, int worker,

@@ -160,10 +160,18 @@ bool worker_handle_reap(struct worker_handle *worker) {
     worker->ready = worker->self_test_ok = worker->kill_due = false;
     worker->still = NULL;
     if (!worker->wanted) return true;
-    worker->restarts++;
-    snprintf(worker->trouble, sizeof worker->trouble, "died (%s %d), being started again",
-             code < 0 ? "signal" : "code", code < 0 ? -code : code);
-    log_event(LOG_ERROR, "worker_died", "worker %s %s", worker->label, worker->trouble);
+    const bool cancelled = worker->decodes && code == PROCESS_CANCELLED;
+    worker->cancelled += cancelled;
+    worker->restarts += !cancelled;
+    if (cancelled) {
+        snprintf(worker->trouble, sizeof worker->trouble,
+                 "was ended as its client has gone, being started again");
+        log_event(LOG_INFO, "worker_cancelled", "worker %s %s", worker->label, worker->trouble);
+    } else {
+        snprintf(worker->trouble, sizeof worker->trouble, "died (%s %d), being started again",
+                 code < 0 ? "signal" : "code", code < 0 ? -code : code);
+        log_event(LOG_ERROR, "worker_died", "worker %s %s", worker->label, worker->trouble);
+    }
     const int most = worker->cpu ? CPU_DOUBLINGS : GPU_DOUBLINGS;
     const int shift = worker->early_deaths < most ? worker->early_deaths : most;
     worker->restart_ns = clock_ns() + (worker->early_deaths ? (RESTART_MS << shift) * ms_ns : 0);
@@ -361,6 +369,7 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
         .running = worker->running,
         .capacity = worker->decodes && !worker->pid ? 0 : worker->capacity,
         .restarts = worker->restarts,
+        .cancelled = worker->cancelled,
     };
     memcpy(facts->device, worker->device, sizeof facts->device);
     memcpy(facts->name, worker->name, sizeof facts->name);
@@ -382,6 +391,7 @@ void worker_facts_join(struct worker_facts *all, const struct worker_facts *one)
     all->running += one->running;
     all->capacity += one->capacity;
     all->restarts += one->restarts;
+    all->cancelled += one->cancelled;
 }
 
 /* The run of JOB's plan, whatever run it has now. */

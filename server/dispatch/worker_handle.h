@@ -69,8 +69,9 @@ struct worker_handle {
     int64_t used_ns;                       /* when it last got or returned a job, or was ready */
     int64_t restart_ns;                    /* when to start the next process */
     int64_t ill_since_ns;                  /* 0: healthy at the last look */
-    int restarts;
-    int early_deaths;               /* processes in a row that died before they were ever healthy */
+    int restarts;                          /* after it died */
+    int cancelled;    /* processes of a cell that were killed with a job whose client had gone */
+    int early_deaths; /* processes in a row that died before they were ever healthy */
     struct gauges gauges;           /* the last readings of its GPU */
     int64_t gauges_ns;              /* when these came */
     uint32_t unpin_asked, unpinned; /* numbers of CHANNEL_UNPIN sent, and answered */
@@ -100,7 +101,7 @@ struct worker_facts {
     bool alive;     /* there is a process */
     bool healthy;   /* alive, opened its device, passed its last self-test, not still */
     bool standby;   /* a CPU without a job, beside a healthy GPU with the same operators */
-    int running, capacity, restarts;
+    int running, capacity, restarts, cancelled;
     struct worker_statistics statistics;
     struct gauges gauges; /* none if the last readings are too old */
 };

@@ -120,11 +120,10 @@ static enum status open_pipes(struct front *front, int gpus, struct failure *fai
 
 static enum status open_slots(struct front *front, int gpus, struct failure *failure) {
     const struct config *config = front->service.config;
-    /* The largest possible answer is uncompressed 16-bit RGBA. Runs of a job may leave one another
-     * half as many bytes of pixels beside it. */
-    const size_t answer =
-        (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max + 2 * METADATA_MAX;
-    const size_t left = (size_t)config->pixels_max * 4;
+    const size_t pixels = (size_t)config->pixels_max, profile = (size_t)config->profile_bytes_max;
+    /* The largest possible answer is uncompressed. */
+    const size_t answer = pixels * PIXEL_BYTES_MAX + profile + 2 * METADATA_MAX;
+    const size_t left = pixels * LEFT_BYTES_MAX + 2 * profile;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* the result starts at a page */
     const struct slot_options options = {
         .count = count_slots(config, gpus),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A failure gives its message alone. A result must have the requested type and a
- * possible shape; values and results must lie behind the upload. Fields that no request asks for,
- * times and texts, are cleaned instead of refused. */
+/* How it works. A failure gives its message alone. A result must have the requested type and
+ * the shape that the front has computed; values and results must lie behind the upload. Fields that
+ * no request asks for, times and texts, are cleaned instead of refused. */
 #include "server/jobs/answer.h"
 
 #include "pipeline/run.h"
@@ -69,12 +69,6 @@ static bool lies_within(uint64_t offset, uint64_t length, const struct job *aske
     return offset >= asked->body_length && offset <= span && length <= span - offset;
 }
 
-static bool is_shape(const struct image *image) {
-    return image->width >= 1 && image->width <= IMAGE_SIDE_MAX && image->height >= 1 &&
-           image->height <= IMAGE_SIDE_MAX && image->channels >= 1 && image->channels <= 4 &&
-           (image->depth == 8 || image->depth == 16);
-}
-
 static bool check_notes(uint32_t notes, const struct job *asked) {
     return notes < 1u << NOTE_COUNT && (asked->accept_damage || !(notes & NOTE_DAMAGED));
 }
@@ -82,7 +76,8 @@ static bool check_notes(uint32_t notes, const struct job *asked) {
 /* WANTED: as the front asks for it. */
 static bool check_output(const struct job_output *output, const struct job *asked,
                          const struct job_output *wanted, size_t span) {
-    if (!is_shape(&output->image) || output->type != job_output_type(asked, wanted)) return false;
+    if (!image_same_shape(&output->image, &wanted->image)) return false;
+    if (output->type != job_output_type(asked, wanted)) return false;
     if (!check_notes(output->notes, asked)) return false;
     if (asked->json_only) return !output->length && !output->offset;
     if (wanted->apart && !job_is_in_cell(asked) &&

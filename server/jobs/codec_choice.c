@@ -40,6 +40,7 @@ static enum codec_place choose_decoder(const struct device_codec *codec,
                             &choice->metadata, &choice->notes, NULL))
         return CODEC_PROFILE;
     choice->notes |= notes;
+    choice->described = true;
     return CODEC_DEVICE;
 }
 
@@ -57,7 +58,7 @@ void codec_choose_decoder(const struct device_codec *codec, enum codec_place cor
     run->heic = NULL;
 }
 
-/* The cores find a profile only while decoding, too late to lay out memory for it. */
+/* A core that decodes here finds a profile only then, too late to lay out memory for it. */
 static enum codec_place choose_encoder(const struct device_codec *codec,
                                        const struct codec_request *request,
                                        const struct image *result,
@@ -65,8 +66,7 @@ static enum codec_place choose_encoder(const struct device_codec *codec,
                                        uint32_t *notes) {
     struct lane_encoding *file = &run->file;
     if (request->encode.format != FORMAT_JPEG) return CODEC_FORMAT;
-    if (request->probe->profile && request->encode.profile == PROFILE_KEEP &&
-        choice->decoded_by != CODEC_DEVICE)
+    if (request->probe->profile && request->encode.profile == PROFILE_KEEP && !choice->described)
         return CODEC_PROFILE;
     if (request->encode.progressive || run_wants_file(run)) return CODEC_KIND;
     if (!request->room_bytes) return CODEC_ROOM;

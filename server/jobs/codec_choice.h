@@ -33,6 +33,7 @@ struct codec_choice {
         struct heic_still heic;
     };
     struct metadata metadata; /* the caller releases it */
+    bool described;           /* it has the profile, if there is one, before the pixels are there */
     uint32_t notes;
 };
 

@@ -180,7 +180,7 @@ static enum status check_limit(const struct header *layout, int resource, char f
                     (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)fits);
     return fail(failure, STATUS_BAD_PARAM,
                 "one slot takes %s %llu kB, and ulimit -%c allows %llu: raise it to %llu, "
-                "or lower pixels_max, which takes 8 bytes a pixel, and body_bytes_max",
+                "or lower pixels_max, which takes some 26 bytes a pixel, and body_bytes_max",
                 what, (unsigned long long)(other + layout->stride) / 1024, flag,
                 (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)needed / 1024);
 }

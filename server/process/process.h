@@ -72,6 +72,9 @@ void process_become_worker(void);
  * processes without a GPU's driver, which uses /proc/self. exec undoes it. */
 void process_keep_memory_private(void);
 
+/* The exit code of a cell's worker that was killed with the job of a client that has gone. */
+enum { PROCESS_CANCELLED = 71 };
+
 /* Whether a process has ended; CODE: its exit code or minus the signal. Never waits, since a driver
  * may hold a process that was killed. */
 bool process_reap(pid_t pid, int *code);

@@ -356,14 +356,21 @@ static bool fill(struct result *result, const struct request *request,
     return true;
 }
 
+static uint64_t files_bytes(const struct job *job) {
+    uint64_t bytes = job->values_length;
+    for (int o = 0; o < job_output_count(job); o++) bytes += job->outputs[o].length;
+    return bytes;
+}
+
 enum status result_make(struct request *request, char header[TIMING_REPORT_MAX],
                         struct result **made, struct failure *failure) {
     const struct job *job = request_job(request);
     const bool from_slot = request->answer != ANSWER_JSON || values_are_long(job);
-    /* The upload lies before the results in the slot, and its pages are held as long. */
+    /* The upload and pixels between runs lie before the results in the slot, and their pages are
+     * held as long. */
     const int64_t held = from_slot ? (int64_t)job_bytes_end(job) : 0;
     struct report report;
-    if (request->answer == ANSWER_ZIP && held >= ZIP_BYTES_MAX / 2)
+    if (request->answer == ANSWER_ZIP && files_bytes(job) >= ZIP_BYTES_MAX / 2)
         return fail(failure, STATUS_TOO_LARGE,
                     "the results are too large for a ZIP archive; ask for multipart/mixed");
     if (from_slot && capacity_hold_answer(request->service, held, failure)) return failure->status;

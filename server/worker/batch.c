@@ -107,18 +107,23 @@ static enum status decode_aux(const struct batch *batch, const struct item *item
     return status;
 }
 
+bool batch_take_profile(struct item *item) {
+    const struct job *job = item->job;
+    struct metadata *metadata = &item->choice.metadata;
+    if (!job->profile_length || metadata->profile) return true;
+    metadata->profile = malloc(job->profile_length);
+    if (!metadata->profile) return false;
+    memcpy(metadata->profile, item->bytes + job->profile_offset, job->profile_length);
+    metadata->profile_length = job->profile_length;
+    return true;
+}
+
 /* Takes the pixels and the profile that a cell has left. */
 static enum status take_pixels(struct item *item, const struct image *into) {
     struct job *job = item->job;
-    struct metadata *metadata = &item->choice.metadata;
     if (take_rows(job, item->bytes + job->pixels_offset, into)) return job->failure.status;
-    if (!job->profile_length) return STATUS_OK;
-    metadata->profile = malloc(job->profile_length);
-    if (!metadata->profile)
-        return fail(&job->failure, STATUS_NO_MEMORY, "no memory for the image's profile");
-    memcpy(metadata->profile, item->bytes + job->profile_offset, job->profile_length);
-    metadata->profile_length = job->profile_length;
-    return STATUS_OK;
+    if (batch_take_profile(item)) return STATUS_OK;
+    return fail(&job->failure, STATUS_NO_MEMORY, "no memory for the image's profile");
 }
 
 static enum status decode_image(const struct batch *batch, struct item *item,

@@ -95,6 +95,9 @@ void batch_release(struct batch *batch);
 /* STATUS_CANCELLED and STATUS_DEADLINE are written into the job as its failure. */
 enum status batch_check_progress(struct job *job);
 
+/* Copies the profile that a cell has left, if it has, for the item's metadata. False: no memory. */
+bool batch_take_profile(struct item *item);
+
 /* Whether JOB failed for lack of memory and may find some now: then its failure is cleared. */
 bool batch_reclaims(struct job *job);
 

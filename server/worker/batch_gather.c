@@ -93,6 +93,7 @@ static void choose_codecs(struct batch *batch, struct item *item, bool known) {
     codec_choose_decoder(decoded ? NULL : batch->attempt.codec,
                          decoded ? CODEC_FORMAT : batch->attempt.cores, &batch->executor->limits,
                          &request, &item->choice, &batch->run_items[batch->count]);
+    if (decoded) item->choice.described = batch_take_profile(item);
     for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
         codec_keep_metadata(request.bytes, request.length, &job->probe, &batch->executor->limits,
                             job->outputs[o].encode.metadata, &item->choice.metadata,

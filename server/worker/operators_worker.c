@@ -212,11 +212,12 @@ static void take_time(const struct operators_worker *worker) {
     job->timing.stage_ms[stage] = ns_to_ms(clock_ns() - worker->begun_ns);
 }
 
-static void give_up_job(struct operators_worker *worker) {
+/* Returns the worker's exit code. */
+static int give_up_job(struct operators_worker *worker) {
     struct job *job = slot_job(worker->slots, worker->job);
     const enum status state = progress_state(&job->progress);
-    log_event_of(worker->cell && state == STATUS_CANCELLED ? LOG_INFO : LOG_ERROR, "job_killed",
-                 job->request_id, job->trace_id,
+    const bool usual = worker->cell && state == STATUS_CANCELLED;
+    log_event_of(usual ? LOG_INFO : LOG_ERROR, "job_killed", job->request_id, job->trace_id,
                  "worker: job %.63s did not stop in time: its process is killed", job->request_id);
     fail(&job->failure, state,
          state == STATUS_CANCELLED ? "the client has disconnected"
@@ -226,6 +227,7 @@ static void give_up_job(struct operators_worker *worker) {
     kill(worker->pid, SIGKILL);
     take_time(worker);
     answer(worker);
+    return usual ? PROCESS_CANCELLED : WORKER_FAILED;
 }
 
 /* ---- the sandbox's end */
@@ -378,10 +380,7 @@ static int serve(struct operators_worker *worker) {
         if (worker->job != NONE) find_lost(worker, clock_ns());
         if (worker->spoilt) return WORKER_FAILED;
         if (ready[0].revents && !take_from_front(worker)) return 0;
-        if (worker->job != NONE && !watch(worker)) {
-            give_up_job(worker);
-            return WORKER_FAILED;
-        }
+        if (worker->job != NONE && !watch(worker)) return give_up_job(worker);
     }
 }
 

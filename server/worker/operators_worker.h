@@ -19,7 +19,8 @@
  *
  * Used by:  command_worker.c.
  * Owns:     the sandbox's process, channel and slot; SLOTS and the channel are the caller's.
- * Fails:    operators_worker_run returns 0 when the front closes the channel, else WORKER_FAILED.
+ * Fails:    operators_worker_run returns 0 when the front closes the channel, else WORKER_FAILED or
+ *           PROCESS_CANCELLED.
  * Threads:  one.
  * Limits:   one job at a time; the others wait in the front.
  */

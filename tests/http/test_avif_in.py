@@ -12,7 +12,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from conftest import BURIN, check_problem, from_pnm, noise, png, pnm, smooth
-from heif import exact_colours
+from heif import Heif, box, exact_colours, ispe
 
 there = subprocess.run([BURIN, "run", "--device", "cpu", "--type", "avif", "-", "-"], input=pnm(noise(8, 8)), capture_output=True,
                        timeout=60).returncode == 0
@@ -217,6 +217,16 @@ def test_broken(daemon, tmp_path):
     other = whole.replace(b"av01", b"hvc1")
     check_problem(daemon.post(SAME, other), 422, "AV1")
     assert daemon.works()
+
+
+def test_bombs(daemon, tmp_path):
+    """A header announces more than so few bytes can hold; of one colour, libaom's bytes suffice by far."""
+    file = Heif()
+    bomb = file.file(file.add(b"av01", bytes(60), ispe(8000, 8000), box(b"av1C", bytes([0x81, 0, 0x1c, 0]))), b"avif\0\0\0\0mif1avif")
+    check_problem(daemon.post(SAME, bomb), 422, "at least 61 bytes", "60 are there")
+    plain = avif(tmp_path, np.full((4096, 4096), 255, np.uint8), "-y", "400")
+    answer = daemon.post("/resize?width=16&type=png", plain)
+    assert answer.status == 200 and np.all(answer.image >= 254)
 
 
 def test_memory_is_limited(start, tmp_path):

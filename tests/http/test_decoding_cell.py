@@ -2,6 +2,7 @@
 """The processes that decode AVIF and nothing else: when they exist, what they may do, and that nobody else notices their end.
 
 covers: server/worker/decoding_cell.c server/dispatch/supervisor.c"""
+import json
 import os
 import re
 import signal
@@ -173,6 +174,14 @@ def test_a_client_that_leaves(start, large):
     assert wait_until(lambda: not alive(cell)), "it decodes for nobody"
     assert daemon.post(SAME, SMALL).status == 200
     assert daemon.becomes_idle()
+    samples = daemon.samples()
+    assert samples[f"burin_worker_cancelled_total{DECODED}"] == 1 and samples[f"burin_worker_restarts_total{DECODED}"] == 0
+    events = {line["event"]: line["level"] for line in map(json.loads, daemon.log_text().splitlines())}
+    assert events["worker_cancelled"] == events["job_killed"] == "info" and "worker_died" not in events
+    (cell,) = cells(daemon)
+    os.kill(cell, signal.SIGKILL)
+    assert wait_until(lambda: daemon.samples()[f"burin_worker_restarts_total{DECODED}"] == 1)
+    assert daemon.samples()[f"burin_worker_cancelled_total{DECODED}"] == 1 and "worker_died" in daemon.log_text()
 
 
 def test_more_than_one_while_jobs_wait(start, large):

@@ -990,11 +990,11 @@ def test_photographs_of_64_clients_keep_the_memory_that_they_need(start):
 
 def test_addresses_that_do_not_suffice(start):
     """Under `ulimit -v` the daemon says which key to lower before it starts anything, and the lower value works."""
-    limited = ["bash", "-c", 'ulimit -v 4000000; exec "$@"', "-", BURIN]
+    limited = ["bash", "-c", 'ulimit -v 8000000; exec "$@"', "-", BURIN]
     flags = ("--listen", "127.0.0.1:0", "--devices", "cpu", "--io-threads", "2")
     done = subprocess.run([*limited, "serve", *flags], capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 2 and done.stdout == ""
-    assert "4000000" in done.stderr
+    assert "8000000" in done.stderr
     most = int(re.search(r"lower slots to (\d+)", done.stderr)[1])
     assert most >= 4
     daemon = start("--io-threads", "2", command=limited, slots=("--slots", str(most)))

@@ -58,6 +58,9 @@ def test_memory_adds_up():
     before = most_mib(lanes=2, cells=2)
     # A quarter more for cells' codecs, and pixels of 8 bytes for each 30 of that, twice.
     assert before + 1024 + 256 + 136 <= most_mib(lanes=2, cells=2, cpu_memory_bytes="5GiB") <= before + 1024 + 256 + 138
+    # An answer, what cells leave and masks; pixels of cells, twice. An upload beside an answer, and in each cell.
+    assert before + 26 + 16 <= most_mib(lanes=2, cells=2, pixels_max=65 << 20) <= before + 26 + 17
+    assert before + 1 + 2 <= most_mib(lanes=2, cells=2, body_bytes_max="65MiB") <= before + 1 + 3
     assert most_mib(lanes=3, cells=2) == before + 6 * 8
     assert most_mib(lanes=2, cells=3) == before + 24 + 64 + 2 * 1  # two processes with their logs, an upload
 

@@ -660,3 +660,16 @@ def test_masks(daemon):
     assert one.body != daemon.post_form("/carve?dx=-12&type=png", [image]).body
     broken = daemon.post_form("/carve?dx=-12", [image, ("mask", tiff(GRAY, t259=(3, [7])), "m")])
     check_problem(broken, 400, "mask", "JPEG compression")
+
+
+def test_the_largest_pictures_fit_between_runs(start):
+    """Pixels of 8 bytes are left in the slot twice: by the cell that decodes, and for the one that encodes."""
+    side = 3200
+    file = tiff(np.full((side, side, 4), 0xc0c0, np.uint16), bits=16, extra=[2], compression=DEFLATE)
+    daemon = start("--pixels-max", str(side * side), "--body-bytes-max", str(len(file)))
+    answer = daemon.post("/brightness?shift=0&type=avif&effort=0", file)
+    if answer.status == 400:
+        pytest.skip(answer.json["message"])
+    assert answer.status == 200, answer.body
+    small = daemon.post("/resize?width=16&type=png", answer.body)
+    assert small.image.shape == (16, 16, 4) and np.all(np.abs(small.image.astype(int) - 0xc0) < 2)

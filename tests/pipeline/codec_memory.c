@@ -28,6 +28,18 @@ static void decoders(void **state) {
     probe.orientation = 1;
     probe.format = FORMAT_WEBP;
     assert_int_equal(codec_memory_decode(&probe, ANY), 5 * MIB);
+    probe.format = FORMAT_GIF;
+    assert_int_equal(codec_memory_decode(&probe, ANY), 0);
+}
+
+/* All frames are wanted: a GIF's decoder keeps a canvas, a WebP's a frame of four channels. */
+static void animations(void **state) {
+    (void)state;
+    struct probe probe = { .shape = image_shape(1024, 1024, 3, 8), .orientation = 1, .frames = 2 };
+    probe.format = FORMAT_GIF;
+    assert_int_equal(codec_memory_decode(&probe, ANY), 3 * MIB);
+    probe.format = FORMAT_WEBP;
+    assert_int_equal(codec_memory_decode(&probe, ANY), (5 + 4) * MIB);
 }
 
 static size_t encode(enum format format, unsigned channels, bool lossless, int effort) {
@@ -52,6 +64,7 @@ static void encoders(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(decoders), cmocka_unit_test(encoders) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(decoders), cmocka_unit_test(animations),
+                                        cmocka_unit_test(encoders) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

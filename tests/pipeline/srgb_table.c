@@ -4,8 +4,11 @@
 #include "pipeline/srgb_table.h"
 
 #include "pipeline/ops/srgb.h"
+#include "pipeline/thread_remains.h"
 #include "tests/noise.h"
 
+#include <dlfcn.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -139,10 +142,93 @@ static void damaged_profiles(void **state) {
     free(image.pixels);
 }
 
+/* ---- the last table of a thread */
+
+static int opened; /* profiles, by lcms2 */
+
+/* In place of lcms2's own, which does the work. */
+cmsHPROFILE cmsOpenProfileFromMem(const void *bytes, cmsUInt32Number length) {
+    cmsHPROFILE (*real)(const void *, cmsUInt32Number);
+    *(void **)&real = dlsym(RTLD_NEXT, "cmsOpenProfileFromMem");
+    __atomic_add_fetch(&opened, 1, __ATOMIC_RELAXED);
+    return real(bytes, length);
+}
+
+/* Makes the table into memory that holds other bytes; returns how many profiles lcms2 opened. */
+static int make_over(const struct bytes *profile, const struct image *shape,
+                     const struct image *table) {
+    const int before = opened;
+    memset(table->pixels, 0xa5, image_bytes(table));
+    srgb_table_make(profile->data, profile->length, shape, table);
+    return opened - before;
+}
+
+static void *make_elsewhere(void *argument) {
+    const struct image shape = image_shape(1, 1, 3, 8);
+    const struct image table = new_table(&shape);
+    const int made = make_over(argument, &shape, &table);
+    free(table.pixels);
+    return made == 1 ? argument : NULL;
+}
+
+/* Kinds are: a matrix of three depths and channels, a grid, gray, a profile that is none. The
+ * first table of a profile is what the others are compared with. */
+static void the_same_profile_is_read_once(void **state) {
+    (void)state;
+    struct bytes profiles[] = { saved(cmsCreate_sRGBProfile()), saved(cmsCreateLab4Profile(NULL)),
+                                gray_profile(2.2) };
+    const struct image shapes[] = { image_shape(9, 7, 3, 8), image_shape(2, 1, 4, 8),
+                                    image_shape(1, 1, 3, 16), image_shape(1, 1, 1, 8) };
+    for (int p = 0; p < 3; p++)
+        for (int s = 0; s < 4; s++) {
+            const struct image first = new_table(&shapes[s]), again = new_table(&shapes[s]);
+            srgb_table_forget();
+            assert_int_equal(make_over(&profiles[p], &shapes[s], &first), 1);
+            assert_int_equal(make_over(&profiles[p], &shapes[s], &again), 0);
+            assert_memory_equal(first.pixels, again.pixels, image_bytes(&first));
+            static const int others[] = { 2, 0, 3, 0 }; /* alpha makes no difference */
+            const struct image next = new_table(&shapes[others[s]]);
+            assert_int_equal(make_over(&profiles[p], &shapes[others[s]], &next), s != 1);
+            profiles[p].data[profiles[p].length - 1] ^= 1;
+            assert_int_equal(make_over(&profiles[p], &shapes[s], &again), 1);
+            profiles[p].data[profiles[p].length - 1] ^= 1;
+            assert_int_equal(make_over(&profiles[p], &shapes[s], &again), 1);
+            assert_memory_equal(first.pixels, again.pixels, image_bytes(&first));
+            free(first.pixels);
+            free(again.pixels);
+            free(next.pixels);
+        }
+    for (int p = 0; p < 3; p++) free(profiles[p].data);
+}
+
+/* Threads share nothing, and what one kept goes with that thread, or when work is to leave nothing.
+ */
+static void a_thread_keeps_its_own(void **state) {
+    (void)state;
+    const struct image shape = image_shape(1, 1, 3, 8);
+    const struct image table = new_table(&shape);
+    struct bytes profile = saved(cmsCreate_sRGBProfile());
+    make_over(&profile, &shape, &table);
+    for (int i = 0; i < 3; i++) {
+        pthread_t thread;
+        void *made = NULL;
+        assert_int_equal(pthread_create(&thread, NULL, make_elsewhere, &profile), 0);
+        assert_int_equal(pthread_join(thread, &made), 0);
+        assert_ptr_equal(made, &profile);
+    }
+    assert_int_equal(make_over(&profile, &shape, &table), 0);
+    thread_remains_clear();
+    assert_int_equal(make_over(&profile, &shape, &table), 1);
+    free(profile.data);
+    free(table.pixels);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(srgb_stays),
                                         cmocka_unit_test(gray_by_hand),
                                         cmocka_unit_test(unusable_profiles),
-                                        cmocka_unit_test(damaged_profiles) };
+                                        cmocka_unit_test(damaged_profiles),
+                                        cmocka_unit_test(the_same_profile_is_read_once),
+                                        cmocka_unit_test(a_thread_keeps_its_own) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,10 @@
 enum { CONFIGURATION_BYTES = 3, HIGH_DEPTH = 1 << 6, TWELVE = 1 << 5, MONOCHROME = 1 << 4 };
 enum { HALVED_X = 1 << 3, HALVED_Y = 1 << 2 };
 
+/* A block of 128 x 128 in one colour takes some symbols, each of which may come to a two-hundredth
+ * of a bit. libaom needs four times this for a picture of one colour. */
+enum { PIXELS_A_BYTE = 1 << 20 };
+
 bool is_avif(const uint8_t *bytes, size_t length) {
     return isobmff_is(bytes, length, "avifavis", "av01");
 }
@@ -49,6 +53,7 @@ enum status avif_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                     "the AVIF is broken or cut off: %s; send an intact "
                     "file",
                     fault);
+    const uint64_t least = (uint64_t)picture->width * picture->height / PIXELS_A_BYTE;
     probe->width = picture->across;
     probe->height = picture->down;
     probe->orientation = picture->orientation;
@@ -60,7 +65,7 @@ enum status avif_probe(const uint8_t *bytes, size_t length, struct probe *probe,
     probe->shape.channels = probe->components;
     probe->shape.depth = header.bits > 8 ? 16 : 8;
     probe->data_bytes = picture->there_bytes;
-    probe->data_bytes_least = picture->stated_bytes;
+    probe->data_bytes_least = picture->stated_bytes > least ? picture->stated_bytes : least;
     return STATUS_OK;
 }
 

@@ -182,6 +182,11 @@ static bool read_grid(struct isobmff_reader *reader, const struct isobmff_item *
     return tiles ? !reader->fault : isobmff_blame(reader, "its grid has no tiles");
 }
 
+static bool read_layer(struct isobmff_reader *reader, struct isobmff_item *item,
+                       struct isobmff_picture *picture) {
+    return is_grid(item) ? read_grid(reader, item, picture) : read_coded(reader, item, picture);
+}
+
 static bool read_primary(struct isobmff_reader *reader, struct isobmff_picture *picture) {
     struct isobmff_item *item = isobmff_find(reader, reader->primary);
     if (!item) return isobmff_blame(reader, "it has no primary item");
@@ -191,10 +196,11 @@ static bool read_primary(struct isobmff_reader *reader, struct isobmff_picture *
     picture->orientation = read_orientation(reader, item);
     read_pixi(reader, item, picture);
     read_colr(reader, item, picture);
-    picture->alpha = find_alpha(reader) != NULL;
+    struct isobmff_item *alpha = find_alpha(reader);
+    picture->alpha = alpha != NULL;
     picture->premultiplied = picture->alpha && is_premultiplied(reader);
     picture->tiled = is_grid(item);
-    return picture->tiled ? read_grid(reader, item, picture) : read_coded(reader, item, picture);
+    return read_layer(reader, item, picture) && (!alpha || read_layer(reader, alpha, picture));
 }
 
 const char *isobmff_read(const uint8_t *bytes, size_t length, struct isobmff_picture *picture) {

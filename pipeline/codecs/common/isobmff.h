@@ -49,8 +49,8 @@ struct isobmff_picture {
     struct isobmff_place profile;       /* ICC */
     struct isobmff_nclx nclx;           /* of colr */
     struct isobmff_place configuration; /* av1C or hvcC of the first coded item */
-    uint64_t stated_bytes, there_bytes; /* of the coded colours, and how many the file has; those of
-                                           an item that is several tiles count once */
+    uint64_t stated_bytes, there_bytes; /* of coded colours and alpha, and how many the file has;
+                                           those of an item that is several tiles count once */
 };
 
 /* A coded item: the whole picture, or a tile of a grid. */

@@ -50,7 +50,8 @@ enum status webp_header_read(const uint8_t *bytes, size_t length, struct webp_he
 bool webp_next_frame(const uint8_t *bytes, size_t length, const struct webp_header *header,
                      size_t *at, struct webp_frame *frame, const char **fault);
 
-/* Decodes the picture of FRAME into the pixels of INTO, which has its sides and four channels. */
+/* Decodes the picture of FRAME into the pixels of INTO, which has its sides and four channels; they
+ * count as memory of the decoder. */
 enum status webp_decode_frame(const struct decoding *decoding, const struct webp_frame *frame,
                               const struct image *into);
 enum status webp_decode_frames(const struct decoding *decoding, const struct frame_sink *sink);

@@ -184,7 +184,8 @@ enum status webp_decode_frame(const struct decoding *decoding, const struct webp
                               const struct image *into) {
     struct probe probe = *decoding->probe;
     struct decoding still = *decoding;
-    struct reader reader = { .decoding = &still, .memory.left = decoding->limits->memory_max };
+    struct reader reader = { .decoding = &still,
+                             .memory.left = decoding->limits->memory_max - image_bytes(into) };
     still.probe = &probe;
     still.into = into;
     reader.header = (struct webp_header){ .width = frame->width, .height = frame->height };

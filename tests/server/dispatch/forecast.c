@@ -150,6 +150,29 @@ static void exceptions_are_not_learned_and_the_rest_fades(void **state) {
     assert_float_equal(predicted.own_ms[0], before, 0.01F * before);
 }
 
+/* A PNG with a profile takes 5 ms to decode instead of 0.05, and its JPEG is made by a core. */
+static void all_but_the_encoding_by_profile_is_learned(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job job = job_of("auto", 0, 1);
+    const int jpeg = COST_ENCODE_ROW(FORMAT_JPEG, 0);
+    job.work.terms[0] = (struct cost_term){ (uint16_t)jpeg, COST_ENCODE, 1 };
+    job.decoded_by = CODEC_FORMAT;
+    job.outputs[0].encoded_by = CODEC_PROFILE;
+    job.timing.stage_ms[STAGE_DECODE] = 5;
+    job.timing.stage_ms[STAGE_ENCODE] = 90;
+    job.submitted_ns = 1;
+    job.finished_ns = 1 + INT64_C(95000000);
+    forecast_predict(&forecast, &job, &predicted);
+    const float before = forecast.costs[0].rows[jpeg];
+    for (int i = 0; i < 50; i++) forecast_learn(&forecast, 0, &predicted, &job);
+    assert_true(forecast.costs[0].rows[BOTH_0_05] > 4 && forecast.costs[0].rows[BOTH_0_05] <= 5);
+    assert_float_equal(forecast.costs[0].rows[jpeg], before, 1e-6F);
+    job.outputs[0].encoded_by = CODEC_DEVICE; /* as of a HEIC, whose profile is known before */
+    for (int i = 0; i < 50; i++) forecast_learn(&forecast, 0, &predicted, &job);
+    assert_true(forecast.costs[0].rows[jpeg] > 4 * before);
+}
+
 /* A batch of ten JPEGs took the GPU 20 ms together; ten PNGs took a core 20 ms each. */
 static void times_of_cores_are_not_shared_by_a_batch(void **state) {
     (void)state;
@@ -380,6 +403,7 @@ int main(void) {
         TEST(cores_are_left_to_the_front),
         TEST(cores_keep_the_work_that_gpus_leave_them),
         TEST(exceptions_are_not_learned_and_the_rest_fades),
+        TEST(all_but_the_encoding_by_profile_is_learned),
         TEST(times_of_cores_are_not_shared_by_a_batch),
         TEST(a_long_job_is_not_the_cpus),
         TEST(a_device_that_is_named_decides),

@@ -216,6 +216,7 @@ static int submit_until(struct front *front, int width, int64_t deadline_ns) {
     const struct probe_limits limits = { .pixels_max = 1 << 16, .side_max = 1 << 10 };
     struct failure failure = { 0 };
     assert_int_equal(probe_image(bytes, job->image_length, &limits, &job->probe, &failure), 0);
+    job->outputs[0].image = job->probe.shape;
     job->plan = plan_data_of("histeq");
     strcpy(job->device, "auto");
     job->progress.deadline_ns = deadline_ns;

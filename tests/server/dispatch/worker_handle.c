@@ -411,6 +411,7 @@ static void cells_are_shown_together(void **state) {
         .running = 1,
         .capacity = 1,
         .restarts = 3,
+        .cancelled = 7,
         .statistics = { .wait_ms = 700 },
     };
     struct worker_facts idle = busy;
@@ -419,6 +420,7 @@ static void cells_are_shown_together(void **state) {
     assert_string_equal(all.name, "cpu");
     assert_string_equal(all.trouble, "");
     assert_int_equal(all.restarts, 5);
+    assert_int_equal(all.cancelled, 7);
     assert_float_equal(all.statistics.wait_ms, 700, 1e-3F);
     idle.running = 0;
     idle.statistics.wait_ms = 0;

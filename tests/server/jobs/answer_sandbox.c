@@ -36,6 +36,7 @@ static void ask(struct job *job) {
     job->probe.shape = image_shape(40, 30, 3, 8);
     job->body_length = job->image_length = BODY;
     job->outputs[0].encode.format = FORMAT_PNG;
+    job->outputs[0].image = image_shape(20, 10, 1, 16);
     job->value_count = 4;
 }
 
@@ -106,7 +107,7 @@ static void one_of_numbers_alone(void **state) {
     struct scene scene = begin();
     scene.job->json_only = 1;
     scene.job->outputs[0].encode.format = FORMAT_NONE;
-    scene.answer->outputs[0].type = FORMAT_JPEG; /* as the input */
+    scene.answer->outputs[0].type = FORMAT_PNG; /* a JPEG holds no 16 bits */
     scene.answer->outputs[0].offset = scene.answer->outputs[0].length = 0;
     assert_int_equal(take(&scene), STATUS_OK);
     assert_int_equal(scene.job->values_length, strlen(values));

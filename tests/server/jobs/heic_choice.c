@@ -128,6 +128,48 @@ static void after_a_cell(void **state) {
     forget();
 }
 
+/* Puts the pixels and the profile of FILE into slot SIDE of the first pair, as a cell does. */
+static void be_cell(int side, const struct bytes *file, const struct bytes *profile) {
+    struct job *job = slot_job(file_jobs.slots, file_jobs.taken[side]);
+    uint8_t *bytes = slot_bytes(file_jobs.slots, file_jobs.taken[side]);
+    struct image into = job->probe.shape;
+    struct metadata metadata = { 0 };
+    uint32_t notes = 0;
+    job->decodes_apart = true;
+    job->pixels_offset = slot_paged(job->body_length);
+    memset(bytes + job->body_length, 0, job->pixels_offset - job->body_length);
+    into.pixels = bytes + job->pixels_offset;
+    into.stride = image_row_bytes(&into);
+    assert_int_equal(codec_decode(file->data, file->length, &job->probe, &codec_limits_default,
+                                  NULL, &into, &metadata, &notes, NULL),
+                     STATUS_OK);
+    job->pixels_end = job->profile_offset = job->pixels_offset + job_pixels_bytes(&into);
+    job->profile_length = profile->length;
+    memcpy(bytes + job->profile_offset, profile->data, profile->length);
+    job->body_length = job->profile_offset + job->profile_length;
+    metadata_release(&metadata);
+}
+
+/* The profile is there before the device encodes: so the device carries it, and no core encodes. */
+static void after_a_cell_with_a_profile(void **state) {
+    (void)state;
+    struct bytes profile = new_profile(600, "RGB ");
+    struct bytes file = png_of(70, 50, PNG_COLOR_TYPE_RGB, 8, &profile);
+    clear();
+    add_file_job(&file, "flip", &(struct wish){ .type = FORMAT_JPEG });
+    for (int side = 0; side < 2; side++) be_cell(side, &file, &profile);
+    const struct job_output *output = &job_of(0)->outputs[0];
+    const uint8_t *bytes = slot_bytes(file_jobs.slots, file_jobs.taken[1]);
+    run_side(file_jobs.cpu, 0, false);
+    run_side(file_jobs.device, 1, true);
+    compare_pair(0);
+    assert_int_equal(output->encoded_by, CODEC_DEVICE);
+    assert_non_null(memmem(bytes + output->offset, output->length, profile.data, profile.length));
+    forget();
+    free(file.data);
+    free(profile.data);
+}
+
 static int open_all(void **state) {
     (void)state;
     const struct lane_options options = { .staging_bytes = 1 << 20 };
@@ -151,6 +193,7 @@ int main(void) {
         cmocka_unit_test(refused),
         cmocka_unit_test(in_a_worker),
         cmocka_unit_test(after_a_cell),
+        cmocka_unit_test(after_a_cell_with_a_profile),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -248,6 +248,7 @@ static void test_what_belongs_to_the_picture(void **state) {
         &(struct recipe){ .alpha = true, .premultiplied = true, .profile = true, .track = true });
     assert_null(isobmff_read(file.bytes, file.length, &picture));
     assert_true(picture.alpha && picture.premultiplied && picture.animated);
+    assert_true(picture.stated_bytes == 10 + 10 && picture.there_bytes == 10 + 10);
     assert_int_equal(picture.profile.length, 4);
     assert_memory_equal(file.bytes + picture.profile.at, "ICC!", 4);
 }
