@@ -4,7 +4,6 @@
 covers: pipeline/animation.c pipeline/codecs/gif/animation.c pipeline/codecs/webp/animation.c server/worker/batch_animation.c"""
 import io
 import subprocess
-import time
 import warnings
 
 import numpy as np
@@ -149,7 +148,7 @@ def test_files_of_pillow(daemon):
 def webp_of(arrays, **options):
     out = io.BytesIO()
     first, *others = [Image.fromarray(a) for a in arrays]
-    first.save(out, "WEBP", save_all=True, append_images=others, lossless=True, **options)
+    first.save(out, "WEBP", **{"save_all": True, "append_images": others, "lossless": True, **options})
     return out.getvalue()
 
 
@@ -310,12 +309,10 @@ def test_limits(start):
     check_problem(daemon.post(KEEP, webp_of([noise(14, 14, 3, seed=s) for s in range(6)])), 422, "frames_max")
 
 
-def test_a_million_frames_cost_little(daemon):
+def test_a_million_frames(daemon):
+    """What they cost: test_bombs.py."""
     data = screen(1, 1, *[frame(0, 0, 1, 1, b"\4\1", bits=2)] * 1000000)
-    start = time.monotonic()
-    check_problem(daemon.post(KEEP, data), 422, "frames_max")
     assert daemon.post("/info", data).json["frames"] > 500000
-    assert time.monotonic() - start < 10
 
 
 def test_damage(daemon):
