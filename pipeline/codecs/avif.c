@@ -295,6 +295,7 @@ const struct format_record format_avif = {
     .unreadable = avif_reading_missing,
     .probe = avif_probe,
     .decode = avif_decode,
+    .turns = true,
     .contained = true,
     .decode_memory = avif_decode_memory,
     .decode_costs = { { .cpu = { 1, 30, 8 } } },

@@ -14,6 +14,7 @@ const struct format_record format_heic = {
     .probe = heic_probe,
     .decode = heic_decode,
     .photographs = true,
+    .turns = true,
     .contained = true,
     .read_metadata = heic_read_metadata,
     .read_still = heic_still_read,

@@ -59,6 +59,8 @@ struct dialect {
     enum status (*add_step)(const struct dialect *dialect, const struct operations_place *place,
                             const char *name, const json_t *params, struct failure *failure);
     char ignored[DIALECT_IGNORED_MAX]; /* parameters that did nothing, with commas between */
+    bool as_stored;                    /* EXIF was not to rotate the image, so a rotated one is
+                                          refused */
 };
 
 struct settings {

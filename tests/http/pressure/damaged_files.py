@@ -19,6 +19,7 @@ import functools
 import http.client
 import io
 import json
+import logging
 import multiprocessing
 import os
 import pathlib
@@ -131,7 +132,9 @@ def as_bmp(theirs, answer):
 
 
 def as_tiff(theirs, answer):
-    return np.array_equal(rgba(answer)[..., :3], np.array(theirs.convert("RGB")))
+    """Of a tag that stands twice libtiff takes the first, and Pillow, which reads the sides itself, the last: then nothing can be said."""
+    ours, theirs = rgba(answer)[..., :3], np.array(theirs.convert("RGB"))
+    return None if ours.shape != theirs.shape else np.array_equal(ours, theirs)
 
 
 def as_webp(theirs, answer):
@@ -322,7 +325,8 @@ def judged(kind, data, status, body):
         return ("refused" if theirs is None else "refused alone"), message
     if theirs is None:
         return "shown alone", ""
-    return ("equal" if kind.agrees(theirs, body) else "differ"), ""
+    agrees = kind.agrees(theirs, body)
+    return ("shown alone" if agrees is None else "equal" if agrees else "differ"), ""
 
 
 def press(address, name, files, seed, folder=None):
@@ -356,6 +360,7 @@ def main():
     arguments.add_argument("--keep", type=pathlib.Path)
     arguments.add_argument("--reasons", action="store_true", help="print how often Burin alone refuses, for each reason")
     options = arguments.parse_args()
+    logging.disable()  # Pillow's
     for handler in ("TIFFSetErrorHandler", "TIFFSetWarningHandler"):  # a line for each damaged file
         getattr(ctypes.CDLL("libtiff.so.6"), handler)(None)
     if options.keep:
