@@ -138,11 +138,12 @@ def as_tiff(theirs, answer):
 
 
 def as_webp(theirs, answer):
-    """Where no frame lies, a head that denies alpha makes Pillow show black; the canvas is transparent here all the same."""
-    ours = frames_of(answer)
-    shown = [np.where((a[..., 3:] == 0) & (b == (0, 0, 0, 255)).all(axis=2, keepdims=True), a, b) if a.shape == b.shape else b
-             for a, b in zip(ours[0], theirs[0])]
-    return len(ours[0]) == len(theirs[0]) and same(ours[0], shown) and (len(shown) == 1 or ours[1] == theirs[1])
+    """Pillow shows no alpha where the file's head denies it; libwebp and Burin have that of the frames."""
+    ours, opaque = frames_of(answer), all((frame[..., 3] == 255).all() for frame in theirs[0])
+    if len(ours[0]) != len(theirs[0]) or any(a.shape != b.shape for a, b in zip(ours[0], theirs[0])):
+        return False
+    shown = [np.dstack([b[..., :3], a[..., 3]]) if opaque else b for a, b in zip(ours[0], theirs[0])]
+    return same(ours[0], shown) and (len(shown) == 1 or ours[1] == theirs[1])
 
 
 # ---- libheif, in a process of its own that may die; libavif's program
