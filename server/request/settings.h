@@ -120,6 +120,10 @@ enum status settings_give_background(const struct encode_options *encode, struct
 /* After all settings have come. */
 enum status settings_complete(struct settings *settings, struct failure *failure);
 
+/* Whether they take the image of PROBE, whose data may be cut off. */
+enum status settings_check_image(const struct settings *settings, const struct probe *probe,
+                                 struct failure *failure);
+
 /* Any number of times. */
 void settings_release(struct settings *settings);
 

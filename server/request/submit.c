@@ -308,16 +308,6 @@ static enum status settle_profile(struct work *work, struct job *job, struct fai
     return status ? status : plan_tree_check(&work->plans, failure);
 }
 
-static enum status check_as_stored(const struct request *request, struct failure *failure) {
-    const struct probe *probe = &request_job(request)->probe;
-    const struct dialect *dialect = request->settings.dialect;
-    if (!dialect || !dialect->as_stored || probe->orientation == 1 ||
-        format_record(probe->format)->turns)
-        return STATUS_OK;
-    return fail(failure, STATUS_BAD_PARAM,
-                "this image is always rotated as its EXIF says: leave norotation out");
-}
-
 /* Checks the input and every step's output against the limits. */
 static enum status check_image(struct request *request, struct work *work,
                                struct failure *failure) {
@@ -326,8 +316,7 @@ static enum status check_image(struct request *request, struct work *work,
     enum status status = request->upload.multipart ? settings_complete(&request->settings, failure)
                                                    : STATUS_OK; /* completed at the head */
     if (!status) status = request_probe(request, &job->probe, failure);
-    if (!status) status = check_as_stored(request, failure);
-    if (!status) status = probe_check_data(&job->probe, request->settings.accept_damage, failure);
+    if (!status) status = settings_check_image(&request->settings, &job->probe, failure);
     if (!status) status = count_frames(request, &limits, failure);
     if (!status) status = make_plans(request, limits.pixels_max, work, failure);
     work->only_values =

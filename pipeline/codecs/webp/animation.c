@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. An animation that is read is composed by libwebp's own arithmetic
  * (WebPAnimDecoder), since browsers show that: a frame lies in its place, over what is there or
- * instead of it. Where nothing is there yet, it is copied: laying over that would round. One that is written has whole canvases in the place of what is there: the chunks
- * of a still file, with the head of a frame before them. */
+ * instead of it. Where nothing is there yet, it is copied: laying over that would round. One that
+ * is written has whole canvases in the place of what is there: the chunks of a still file, with
+ * the head of a frame before them. */
 #include "pipeline/animation_file.h"
 #include "pipeline/codecs/webp/chunks.h"
 #include "pipeline/codecs/webp/codec.h"
