@@ -298,7 +298,7 @@ const struct format_record format_avif = {
     .turns = true,
     .contained = true,
     .decode_memory = avif_decode_memory,
-    .decode_costs = { { .cpu = { 1, 30, 8 } } },
+    .decode_costs = { { .cpu = { 0.1f, 80, 7 } } },
     .depth = 8,
     .slow = true,
     .missing = avif_library_missing,

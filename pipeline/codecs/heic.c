@@ -19,5 +19,5 @@ const struct format_record format_heic = {
     .read_metadata = heic_read_metadata,
     .read_still = heic_still_read,
     .decode_memory = heic_decode_memory,
-    .decode_costs = { { .cpu = { 1, 200, 10 }, .gpu = { 1, 0.5f, 0.05f } } },
+    .decode_costs = { { .cpu = { 0.3f, 160, 10 }, .gpu = { 1, 0.5f, 0.05f } } },
 };

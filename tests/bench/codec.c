@@ -308,7 +308,7 @@ int main(int argc, char **argv) {
                 "of 1920 x 1080, as JPEG and as PNG on one core, with bytes and bytes a pixel;\n"
                 "libpng at level 1 beside it, read by Burin and by libpng. Each result is decoded\n"
                 "and compared first.\n\n"
-                "  --decode    only decode each FILE, of any format: its bytes, those of its pixels,\n"
+                "  --decode    only decode each FILE, of any format: its bytes, its pixels',\n"
                 "              median and least of the processor's milliseconds\n"
                 "  --rounds N  take the median of N rounds (default 9)\n"
                 "  --json      print JSON and no table\n",

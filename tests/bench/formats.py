@@ -96,12 +96,15 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--rounds", type=int, default=7)
     arguments.add_argument("--repeat", type=int, default=3)
+    arguments.add_argument("--only", default="", help="formats whose names begin so")
     arguments.add_argument("--program", default=str(TOP / "build/cpu/tests/bench/codec"))
     options = arguments.parse_args()
     rows = collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
         print(f"{'format':24}{'picture':20}{'bytes':>10}{'Burin ms':>10}{'Pillow ms':>10}{'share':>7}")
         for kind, name, data in files(pathlib.Path(folder)):
+            if not kind.startswith(options.only):
+                continue
             path = pathlib.Path(folder) / f"file.{kind.split()[0]}"
             path.write_bytes(data)
             ours, theirs = [], []
