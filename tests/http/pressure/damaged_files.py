@@ -6,7 +6,8 @@ ends cut off. An answer is a refusal (415, 422) or the picture that another read
 dav1d (AVIF), Pillow (GIF, BMP), Pillow and libtiff (TIFF), Pillow and libwebp (every frame of an animated WebP).
 
     refused       by both; "refused alone": by Burin, and the other reader shows a picture
-    equal         shown by both, in the same pixels; "shown alone": by Burin, and the other reader refuses, or warns; "differ": goal 0
+    equal         shown by both, in the same pixels (HEIC: two levels apart on average, BMP of 16 bits: one); "differ": goal 0
+    shown alone   by Burin, and the other reader refuses, or warns
     other         any other answer: goal 0
     slowest       answer in ms (goal: at most 30,100, a job's time and a tenth of a second)
 
