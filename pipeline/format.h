@@ -105,6 +105,9 @@ struct format_record {
      * no alpha. */
     bool photographs;
 
+    /* The orientation belongs to the picture and is no EXIF: every reader applies it. */
+    bool turns;
+
     /* `decode` runs a library with a bad record: only in a process that serves nothing else. */
     bool contained;
 

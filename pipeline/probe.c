@@ -36,6 +36,8 @@ static const struct {
     { "a JPEG 2000 image", "opj_decompress", MAGIC(0, "\xff\x4f\xff\x51") },
     { "an ICO image", "icotool", MAGIC(0, "\0\0\1\0") },
     { "a CUR image", "icotool", MAGIC(0, "\0\0\2\0") },
+    { "a PostScript or Illustrator file", "Ghostscript", MAGIC(0, "%!PS") },
+    { "an XBM image", "ImageMagick", MAGIC(0, "#define ") },
     { "a PSD image", "ImageMagick", MAGIC(0, "8BPS") },
 #undef MAGIC
 };

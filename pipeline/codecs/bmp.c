@@ -371,5 +371,5 @@ const struct format_record format_bmp = {
     .recognizes = is_bmp,
     .probe = bmp_probe,
     .decode = bmp_decode,
-    .decode_costs = { { .cpu = { 0.02f, 0.05f, 0.5f } } },
+    .decode_costs = { { .cpu = { 0.01f, 0.1f, 0.3f } } },
 };

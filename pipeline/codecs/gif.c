@@ -92,7 +92,7 @@ const struct format_record format_gif = {
     .probe_frames = gif_probe_frames,
     .decode_frames = gif_decode_frames,
     .decode_memory = gif_decode_memory,
-    .decode_costs = { { .cpu = { 0.05f, 3, 1.5f } } },
+    .decode_costs = { { .cpu = { 0.03f, 4.2f, 2.2f } } },
     .depth = 8,
     .encode = gif_encode,
     .begin_animation = gif_begin_animation,

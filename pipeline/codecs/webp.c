@@ -93,6 +93,7 @@ static void read_of_frame(struct reader *reader, const struct chunk *chunk,
                           struct webp_frame *frame) {
     const size_t start = (size_t)(chunk->name - reader->bytes);
     const bool vp8 = is(chunk, "VP8 "), picture = vp8 || is(chunk, "VP8L");
+    if (is(chunk, "ANMF")) blame(reader, "a frame reaches into the next one");
     if (picture && frame->end) blame(reader, "it has two pictures where there is to be one");
     if (frame->end || !(picture || is(chunk, "ALPH"))) return;
     if (!frame->at) frame->at = start;

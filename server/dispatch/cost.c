@@ -37,7 +37,7 @@ static const struct op_default {
     { "histogram", { 0.02f, 0.004f }, { 0.01f, 0.4f } },
     { "resize", { 0.003f, 0.0002f }, { 0.005f, 0.08f } },
     { "sharpen", { 0.03f, 0.002f }, { 0.01f, 0.35f } },
-    { "srgb", { 0.02f, 0.01f }, { 0.01f, 12 } },
+    { "srgb", { 0.02f, 0.01f }, { 2, 7 } },
 };
 
 static const float *defaults_of_op(const char *name, bool cpu) {

@@ -354,6 +354,7 @@ static enum status add_step(const struct dialect *dialect, const struct operatio
     struct imaginary *imaginary = &reading.imaginary;
     imaginary->whole = of(dialect)->whole;
     imaginary->ignored = of(dialect)->ignored;
+    imaginary->as_stored = of(dialect)->as_stored;
     imaginary->upright = !place->first;
     enum status status = begin(imaginary, place->plan, name, failure);
     if (!status) status = operations_set_params(params, set_of_step, &reading, failure);
@@ -366,11 +367,12 @@ enum status imaginary_begin(struct imaginary *imaginary, struct settings *settin
     const bool info = strcmp(name, "info") == 0;
     const char *op = info || strcmp(name, "pipeline") == 0 ? NULL : name;
     *imaginary = (struct imaginary){
-        .dialect = { begin_path, takes_of_path, set_of_path, complete_path, has_step, add_step,
-                     "" },
+        .dialect = { begin_path, takes_of_path, set_of_path, complete_path, has_step, add_step, "",
+                     false },
         .whole = whole,
     };
     imaginary->ignored = imaginary->dialect.ignored;
+    imaginary->as_stored = &imaginary->dialect.as_stored;
     const bool translates = info ? whole : !op || row_of(imaginary, ops, op);
     struct dialect *dialect = translates ? &imaginary->dialect : NULL;
     return info ? settings_init_info(settings, dialect)

@@ -37,7 +37,8 @@ struct imaginary {
     struct dialect dialect;
     bool whole;    /* every name has imaginary's meaning, and what is harmless is ignored */
     char *ignored; /* the request's list: dialect.ignored */
-    bool upright;  /* an earlier step has applied the EXIF orientation */
+    bool *as_stored;
+    bool upright; /* an earlier step has applied the EXIF orientation */
     const struct imaginary_row *row;
     bool has_type, smart;
     long ratio[2];                        /* aspectratio; 0: not given */

@@ -345,8 +345,8 @@ static enum status add_all(const struct imaginary *imaginary, struct plan *plan,
 
 /* ---- all of it */
 
-/* Parameters of which only the default is accepted; under IMAGINARY_PATH the harmless ones do
- * nothing. */
+/* Parameters of which only the default is accepted; under IMAGINARY_PATH they do nothing, and
+ * whether norotation is harmless the image's header decides. */
 static enum status check_refused(const struct imaginary *imaginary, struct failure *failure) {
     static const char *const reasons[REST_PARAMS] = {
         [REST_NOROTATION] = "the image is always rotated as its EXIF says: leave norotation out",
@@ -357,9 +357,12 @@ static enum status check_refused(const struct imaginary *imaginary, struct failu
         if (imaginary->rest.number[i] == imaginary_rest[i].def ||
             (i == REST_NOROTATION && imaginary->upright))
             continue;
-        if (!imaginary->whole || i == REST_NOROTATION)
+        if (!imaginary->whole)
             return fail(failure, STATUS_BAD_PARAM, "%s: %s", imaginary->row->name, reasons[i]);
-        imaginary_ignore(imaginary, imaginary_rest[i].name);
+        if (i == REST_NOROTATION)
+            *imaginary->as_stored = true;
+        else
+            imaginary_ignore(imaginary, imaginary_rest[i].name);
     }
     return STATUS_OK;
 }

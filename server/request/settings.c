@@ -389,6 +389,15 @@ enum status settings_complete(struct settings *settings, struct failure *failure
     return status ? status : plan_complete(&settings->plan, failure);
 }
 
+enum status settings_check_image(const struct settings *settings, const struct probe *probe,
+                                 struct failure *failure) {
+    const bool as_stored = settings->dialect && settings->dialect->as_stored;
+    if (as_stored && probe->orientation != 1 && !format_record(probe->format)->turns)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "this image is always rotated as its EXIF says: leave norotation out");
+    return probe_check_data(probe, settings->accept_damage, failure);
+}
+
 void settings_release(struct settings *settings) {
     outputs_release(settings->outputs);
     settings->outputs = NULL;

@@ -59,6 +59,8 @@ struct dialect {
     enum status (*add_step)(const struct dialect *dialect, const struct operations_place *place,
                             const char *name, const json_t *params, struct failure *failure);
     char ignored[DIALECT_IGNORED_MAX]; /* parameters that did nothing, with commas between */
+    bool as_stored;                    /* EXIF was not to rotate the image, so a rotated one is
+                                          refused */
 };
 
 struct settings {
@@ -117,6 +119,10 @@ enum status settings_give_background(const struct encode_options *encode, struct
 
 /* After all settings have come. */
 enum status settings_complete(struct settings *settings, struct failure *failure);
+
+/* Whether they take the image of PROBE, whose data may be cut off. */
+enum status settings_check_image(const struct settings *settings, const struct probe *probe,
+                                 struct failure *failure);
 
 /* Any number of times. */
 void settings_release(struct settings *settings);

@@ -316,7 +316,7 @@ static enum status check_image(struct request *request, struct work *work,
     enum status status = request->upload.multipart ? settings_complete(&request->settings, failure)
                                                    : STATUS_OK; /* completed at the head */
     if (!status) status = request_probe(request, &job->probe, failure);
-    if (!status) status = probe_check_data(&job->probe, request->settings.accept_damage, failure);
+    if (!status) status = settings_check_image(&request->settings, &job->probe, failure);
     if (!status) status = count_frames(request, &limits, failure);
     if (!status) status = make_plans(request, limits.pixels_max, work, failure);
     work->only_values =

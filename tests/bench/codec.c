@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <png.h>
 
@@ -189,7 +190,7 @@ static struct image draw(uint32_t width, uint32_t height) {
     return image;
 }
 
-static struct image load(const char *path) {
+static struct buffer read_file(const char *path) {
     struct buffer file = { 0 };
     FILE *in = fopen(path, "rb");
     if (!in || fseek(in, 0, SEEK_END)) die(path, strerror(errno));
@@ -199,9 +200,45 @@ static struct image load(const char *path) {
     file.bytes = take((size_t)length);
     file.length = fread(file.bytes, 1, (size_t)length, in);
     fclose(in);
+    return file;
+}
+
+static struct image load(const char *path) {
+    struct buffer file = read_file(path);
     struct image image = decode(&file);
     free(file.bytes);
     return image;
+}
+
+static double processor_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+/* Processor time, so other work on the machine counts little: for each file its bytes, the bytes of
+ * its pixels, and the median and the least of the milliseconds. */
+static void decode_file(const char *path) {
+    const struct buffer file = read_file(path);
+    double ms[ROUNDS_MAX];
+    struct probe probe;
+    struct failure failure;
+    uint32_t notes = 0;
+    if (probe_image(file.bytes, file.length, &codec_limits_default.probe, &probe, &failure))
+        die(path, failure.message);
+    struct image image = probe.shape;
+    image.pixels = take(image_bytes(&image));
+    for (int i = -1; i < rounds; i++) {
+        const double start = processor_ms();
+        if (codec_decode(file.bytes, file.length, &probe, &codec_limits_default, NULL, &image, NULL,
+                         &notes, &failure))
+            die(path, failure.message);
+        ms[i < 0 ? 0 : i] = processor_ms() - start;
+    }
+    const double middle = median(ms); /* sorts them */
+    printf("%s %zu %zu %.3f %.3f\n", path, file.length, image_bytes(&image), middle, ms[0]);
+    free(image.pixels);
+    free(file.bytes);
 }
 
 static void print_rows(const struct image *image, const struct row *rows, int count, bool json) {
@@ -254,26 +291,33 @@ static void run(const struct image *image, bool json) {
 int main(int argc, char **argv) {
     static const struct option options[] = { { "json", no_argument, NULL, 'j' },
                                              { "rounds", required_argument, NULL, 'r' },
+                                             { "decode", no_argument, NULL, 'd' },
                                              { "help", no_argument, NULL, 'h' },
                                              { 0 } };
-    bool json = false;
+    bool json = false, decodes = false;
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         if (c == 'j') json = true;
+        if (c == 'd') decodes = true;
         if (c == 'r') rounds = atoi(optarg);
         if (c == 'h' || c == '?' || rounds < 1 || rounds > ROUNDS_MAX) {
             fprintf(
                 c == 'h' ? stdout : stderr,
-                "usage: codec [--json] [--rounds 1..%d] [IMAGE]\n\n"
+                "usage: codec [--json] [--rounds 1..%d] [IMAGE]\n"
+                "       codec --decode [--rounds N] FILE...\n\n"
                 "Milliseconds to encode and to decode IMAGE (jpeg, png, pnm), or a drawn picture\n"
                 "of 1920 x 1080, as JPEG and as PNG on one core, with bytes and bytes a pixel;\n"
                 "libpng at level 1 beside it, read by Burin and by libpng. Each result is decoded\n"
                 "and compared first.\n\n"
+                "  --decode    only decode each FILE, of any format: its bytes, its pixels',\n"
+                "              median and least of the processor's milliseconds\n"
                 "  --rounds N  take the median of N rounds (default 9)\n"
                 "  --json      print JSON and no table\n",
                 ROUNDS_MAX);
             return c != 'h';
         }
     }
+    for (; decodes && optind < argc; optind++) decode_file(argv[optind]);
+    if (decodes) return 0;
     struct image image = optind < argc ? load(argv[optind]) : draw(1920, 1080);
     run(&image, json);
     free(image.pixels);

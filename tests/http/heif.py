@@ -34,7 +34,8 @@ def exact_colours(found, bits, matrix, limited):
     cb, cr = (widened(plane, *found[0].shape) for plane in found[1:])
     if matrix == 0:
         return np.dstack([(plane - black) / luma for plane in (cr, found[0], cb)]) * white
-    red, blue = {1: (0.2126, 0.0722), 2: (0.299, 0.114), 6: (0.299, 0.114), 9: (0.2627, 0.0593)}[matrix]
+    red, blue = {1: (0.2126, 0.0722), 2: (0.299, 0.114), 4: (0.30, 0.11), 5: (0.299, 0.114), 6: (0.299, 0.114), 7: (0.212, 0.087),
+                 9: (0.2627, 0.0593)}[matrix]
     cb, cr = (cb - 128 * unit) / chroma, (cr - 128 * unit) / chroma
     r, b = y + 2 * (1 - red) * cr, y + 2 * (1 - blue) * cb
     return np.dstack([r, (y - red * r - blue * b) / (1 - red - blue), b]) * white

@@ -3,8 +3,8 @@
 
 covers: pipeline/animation.c pipeline/codecs/gif/animation.c pipeline/codecs/webp/animation.c server/worker/batch_animation.c"""
 import io
+import random
 import subprocess
-import time
 import warnings
 
 import numpy as np
@@ -149,7 +149,7 @@ def test_files_of_pillow(daemon):
 def webp_of(arrays, **options):
     out = io.BytesIO()
     first, *others = [Image.fromarray(a) for a in arrays]
-    first.save(out, "WEBP", save_all=True, append_images=others, lossless=True, **options)
+    first.save(out, "WEBP", **{"save_all": True, "append_images": others, "lossless": True, **options})
     return out.getvalue()
 
 
@@ -179,11 +179,12 @@ def riff(name, data):
     return name + len(data).to_bytes(4, "little") + data + bytes(len(data) & 1)
 
 
+def number(value):
+    return value.to_bytes(3, "little")
+
+
 def test_webp_by_hand(daemon):
     """Frames that replace and that lie over, that stay and that are removed, at places of their own."""
-    def number(value):
-        return value.to_bytes(3, "little")
-
     width, height = 30, 20
     chunks, canvas, shown = [], np.zeros((height, width, 4), np.uint8), []
     for i, (left, top, flags) in enumerate([(0, 0, 0), (4, 2, 1), (8, 6, 2), (10, 8, 3), (2, 10, 0), (0, 0, 1), (6, 4, 0)]):
@@ -206,6 +207,22 @@ def test_webp_by_hand(daemon):
     assert same(frames_of(data)[0], shown)
     arrays, times, plays = frames_of(kept(daemon, data).body)
     assert same(arrays, shown) and times == [40] * 7 and plays == 7
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_webp_of_soft_edges(daemon, seed):
+    """Any alpha, places and flags: to the level as libwebp composes, which copies onto what is bare and rounds elsewhere."""
+    rng, width, height, chunks = random.Random(seed), 30, 20, []
+    for i in range(6):
+        w, h = rng.choice([(12, 9), (30, 20), (17, 20), (30, 5)])
+        left, top = 2 * rng.randint(0, (width - w) // 2), 2 * rng.randint(0, (height - h) // 2)
+        still = io.BytesIO()
+        Image.fromarray(noise(w, h, 4, seed=10 * seed + i)).save(still, "WEBP", lossless=True, exact=True)
+        picture = still.getvalue()[still.getvalue().index(b"VP8L"):]
+        chunks.append(riff(b"ANMF", b"".join(map(number, (left // 2, top // 2, w - 1, h - 1, 40))) + bytes([rng.randrange(4)]) + picture))
+    head = riff(b"VP8X", bytes([0x12, 0, 0, 0]) + number(width - 1) + number(height - 1)) + riff(b"ANIM", bytes(6))
+    data = riff(b"RIFF", b"WEBP" + head + b"".join(chunks))
+    assert same(frames_of(kept(daemon, data).body)[0], frames_of(data)[0])
 
 
 def test_alpha_that_no_head_has_is_not_seen(daemon):
@@ -310,12 +327,10 @@ def test_limits(start):
     check_problem(daemon.post(KEEP, webp_of([noise(14, 14, 3, seed=s) for s in range(6)])), 422, "frames_max")
 
 
-def test_a_million_frames_cost_little(daemon):
+def test_a_million_frames(daemon):
+    """What they cost: test_bombs.py."""
     data = screen(1, 1, *[frame(0, 0, 1, 1, b"\4\1", bits=2)] * 1000000)
-    start = time.monotonic()
-    check_problem(daemon.post(KEEP, data), 422, "frames_max")
     assert daemon.post("/info", data).json["frames"] > 500000
-    assert time.monotonic() - start < 10
 
 
 def test_damage(daemon):

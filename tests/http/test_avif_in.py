@@ -36,11 +36,11 @@ def avif(tmp_path, picture, *options, **saved):
     return out.read_bytes()
 
 
-def planes(tmp_path, data):
-    """The planes that avifdec decodes: Y, and Cb and Cr if there are colours."""
+def described(tmp_path, data):
+    """The planes that avifdec decodes, Y, and Cb and Cr if there are colours; and what it says of them."""
     source, out = tmp_path / "planes.avif", tmp_path / "planes.y4m"
     source.write_bytes(data)
-    subprocess.run(["avifdec", str(source), str(out)], check=True, capture_output=True, timeout=60)
+    text = subprocess.run(["avifdec", str(source), str(out)], check=True, capture_output=True, timeout=60, text=True, errors="replace").stdout
     head, _, rest = out.read_bytes().partition(b"\nFRAME\n")
     fields = {field[:1]: field[1:].decode() for field in head.split()[1:]}
     width, height, kind = int(fields[b"W"]), int(fields[b"H"]), fields[b"C"]
@@ -51,7 +51,11 @@ def planes(tmp_path, data):
         samples = np.frombuffer(rest, "<u2" if wide else np.uint8, rows * columns, at)
         found.append(samples.reshape(rows, columns).astype(np.int64))
         at += rows * columns * (2 if wide else 1)
-    return found
+    return found, text
+
+
+def planes(tmp_path, data):
+    return described(tmp_path, data)[0]
 
 
 @pytest.mark.parametrize("bits", [8, 10, 12])

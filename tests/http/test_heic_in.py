@@ -381,7 +381,7 @@ def test_bombs(daemon):
 
 
 def test_changed_bytes(daemon):
-    """Each answer is a refusal, or a picture; of what the slices are, that which libde265's program makes of the same bytes."""
+    """Whatever can be had: a refusal, or a picture. Without damaged=accept: test_damaged_files.py."""
     data, _ = tiled(2, 1, 64, 120, 64, FULL)
     rng = np.random.default_rng(7)
     answers = {200: 0, 422: 0, 415: 0}
@@ -389,9 +389,8 @@ def test_changed_bytes(daemon):
         changed = bytearray(data)
         for at in rng.integers(0, len(data), rng.integers(1, 4)):
             changed[at] = rng.integers(0, 256)
-        for damaged in ("refuse", "accept"):
-            answers[daemon.post(f"{SAME}&type=pnm&damaged={damaged}", bytes(changed)).status] += 1
-    assert answers[200] > 20 and answers[422] > 20, answers
+        answers[daemon.post(f"{SAME}&type=pnm&damaged=accept", bytes(changed)).status] += 1
+    assert answers[200] > 20 and answers[422] > 3, answers
     assert daemon.works()
 
 

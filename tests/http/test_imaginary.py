@@ -9,6 +9,7 @@ covers: server/http/imaginary.c server/http/imaginary_values.c
 import functools
 import io
 import json
+import shutil
 import urllib.parse
 import zipfile
 
@@ -16,7 +17,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import check_problem, from_pnm, jpeg, needs, noise, png, pnm, smooth, wait_until
+import heif
+from conftest import check_problem, encode, from_pnm, jpeg, needs, noise, png, pnm, smooth, wait_until
 
 pytestmark = [needs(name) for name in ("resize", "crop", "smartcrop", "extract", "rotate", "flip", "flop", "blur", "zoom")]
 
@@ -385,23 +387,71 @@ def test_several_results(daemon):
     assert [item["type"] for item in answer.json["manifest"]] == ["png", "jpeg"]
 
 
+def nextcloud(operation, width, height, first=({"operation": "autorotate"},), kind="jpeg"):
+    """The address that lib/private/Preview/Imaginary.php of nextcloud/server makes. FIRST: its step before, which depends on the file's type."""
+    steps = [*first, {"operation": operation, "params": {"width": width, "height": height, "stripmeta": "true", "type": kind, "norotation": "true",
+                                                         "quality": "80"}}]
+    return "/imaginary/pipeline?" + urllib.parse.urlencode({"operations": json.dumps(steps), "key": ""})
+
+
 def test_a_preview_of_nextcloud(daemon):
-    """The request that lib/private/Preview/Imaginary.php of nextcloud/server sends, to an address with a path."""
-    def operations(operation, width, height):
-        return pipeline(("autorotate", {}), (operation, {
-            "width": width, "height": height, "stripmeta": "true", "type": "jpeg", "norotation": "true", "quality": "80"}),
-            root="/imaginary", key="")
     turned = Image.new("RGB", (400, 300)).getexif()
     turned[0x0112] = 6
     photo = jpeg(smooth(400, 300), exif=turned.tobytes())
     for operation, ours in (("fit", "fit=inside"), ("smartcrop", "position=smart")):
-        answer = daemon.post(operations(operation, 256, 200), photo)
+        answer = daemon.post(nextcloud(operation, 256, 200), photo)
         own = daemon.post(f"/resize?width=256&height=200&{ours}&enlarge=false&type=jpeg&quality=80", photo)
         assert answer.status == 200 and answer.body == own.body
-    answer = daemon.post(operations("fit", 256, 200), photo)
+    answer = daemon.post(nextcloud("fit", 256, 200), photo)
     assert size(answer) == (150, 200)
     assert (answer.headers["Image-Width"], answer.headers["Image-Height"]) == ("150", "200")  # Nextcloud lays out by these
     assert not daemon.post("/fit?width=9&height=9", PHOTO).headers["Image-Width"]
+
+
+def test_norotation_is_for_what_exif_rotates(daemon):
+    """Under /imaginary, in the first step; HEIC and AVIF are rotated by themselves: test_each_type_that_nextcloud_claims."""
+    turned = Image.new("RGB", (40, 30)).getexif()
+    for path in ("/imaginary/flip?norotation=true", nextcloud("fit", 30, 20, first=())):
+        for orientation in (1, 6):
+            turned[0x0112] = orientation
+            answer = daemon.post(path, jpeg(smooth(40, 30), exif=turned.tobytes()))
+            assert answer.status == (200 if orientation == 1 else 400), answer.body
+            if orientation != 1:
+                check_problem(answer, 400, "norotation", "EXIF")
+
+
+CONVERT = ({"operation": "convert", "params": {"type": "png"}},)
+# Each type that its provider claims: the step before, the type asked for, how the file is made (of 400 x 300), what a refusal names.
+CLAIMED = {
+    "image/jpeg": (None, "jpeg", lambda: jpeg(smooth(400, 300)), None),
+    "image/png": (None, "png", lambda: png(smooth(400, 300)), None),
+    "image/gif": (None, "png", lambda: encode(smooth(400, 300), "GIF"), None),
+    "image/webp": (None, "jpeg", lambda: encode(smooth(400, 300), "WEBP"), None),
+    "image/bmp": (None, "jpeg", lambda: encode(smooth(400, 300), "BMP"), None),
+    "image/tiff": (None, "jpeg", lambda: encode(smooth(400, 300), "TIFF", compression="tiff_lzw"), None),
+    "image/heic": ((), "jpeg", lambda: heif.plain(300, 400, heif.nclx(1, 6, True), heif.irot(1))[0], None),
+    "image/heif": (None, "jpeg", lambda: heif.plain(400, 300, heif.nclx(1, 6, True))[0].replace(b"heic", b"mif1", 1), None),
+    "image/x-bitmap": (None, "jpeg", lambda: encode(smooth(400, 300, 1) > 127, "XBM"), "an XBM image"),
+    "image/svg+xml": (CONVERT, "png", lambda: b'<svg xmlns="http://www.w3.org/2000/svg" width="400" height="300"><rect width="9" height="9"/></svg>', "an SVG image"),
+    "application/pdf": (CONVERT, "png", lambda: encode(smooth(400, 300), "PDF"), "a PDF document"),
+    "application/illustrator": (CONVERT, "png", lambda: b"%!PS-Adobe-3.0\n%%Creator: Adobe Illustrator(R) 8.0\n%%EndComments\n", "a PostScript or Illustrator file"),
+}
+
+
+@pytest.mark.parametrize("claimed", CLAIMED)
+def test_each_type_that_nextcloud_claims(shared, claimed):
+    first, kind, make, refusal = CLAIMED[claimed]
+    if claimed in ("image/heic", "image/heif") and not shutil.which("x265"):
+        pytest.skip("there is no x265 here")
+    daemon, step = shared(), {} if first is None else {"first": first}
+    for operation, sides in (("fit", (256, 192)), ("smartcrop", (256, 200))):
+        answer = daemon.post(nextcloud(operation, 256, 200, kind=kind, **step), make(), {"Content-Type": claimed})
+        if refusal is None or b"libde265" in answer.body:
+            assert answer.status == 200, answer.body
+            assert answer.headers["Content-Type"] == f"image/{kind}" and size(answer) == sides
+            assert (int(answer.headers["Image-Width"]), int(answer.headers["Image-Height"])) == sides
+        else:
+            check_problem(answer, 415, refusal)
 
 
 # ---- the rest of its interface
@@ -507,7 +557,6 @@ REFUSED = [
     ("/imaginary/resize?width=70000.2", ["width", "65535"]),
     ("/imaginary/resize?width=9&quality=101", ["quality", "1..100"]),
     ("/imaginary/resize?width=9&flip=perhaps", ["flip", "true | false"]),
-    ("/imaginary/flip?norotation=true", ["norotation", "EXIF"]),
     ("/imaginary/convert?type=", ["type"]),
     ("/imaginary/convert?type=tiff", ["type", "png, jpeg"]),
     ("/imaginary/convert?type=jpeg&background=1,2", ["background"]),

@@ -106,11 +106,20 @@ static bool is_plain(const struct reader *reader) {
            (header->colours == TIFF_BLACK_IS_ZERO || header->colours == TIFF_RGB);
 }
 
+/* And they are bytes, in their order: unpacked rows are rows of the result. */
+static bool is_plain_bytes(const struct reader *reader) {
+    return reader->header.bits == 8 && !reader->header.separate && is_plain(reader);
+}
+
 static void make_pixels(const struct reader *reader, uint8_t *to, uint32_t count) {
     const struct image *into = reader->decoding->into;
     const uint16_t *values = reader->values;
     uint16_t *wide = (uint16_t *)(void *)to;
     const size_t channels = into->channels, samples = reader->header.samples;
+    if (is_plain_bytes(reader)) {
+        memcpy(to, reader->row, count * channels);
+        return;
+    }
     if (is_plain(reader) && into->depth == 16) {
         memcpy(to, values, count * channels * sizeof *values);
         return;
@@ -156,10 +165,20 @@ static void open_streams(struct reader *reader, uint64_t block) {
     }
 }
 
+static void add_differences(uint8_t *row, size_t count, size_t before) {
+    for (size_t i = before; i < count; i++) row[i] = (uint8_t)(row[i] + row[i - before]);
+}
+
 /* False: a stream is damaged or stopped. */
 static bool read_row(struct reader *reader) {
     const struct tiff_header *header = &reader->header;
     const unsigned samples = header->samples;
+    if (is_plain_bytes(reader)) {
+        const size_t bytes = tiff_row_bytes(header);
+        const bool whole = tiff_stream_take(reader->streams, reader->row, bytes);
+        if (whole && header->differences) add_differences(reader->row, bytes, samples);
+        return whole;
+    }
     for (unsigned i = 0; i < reader->plane_count; i++) {
         if (!tiff_stream_take(reader->streams + i, reader->row, tiff_row_bytes(header)))
             return false;

@@ -96,18 +96,33 @@ static bool next_run(struct tiff_stream *stream) {
     return stream->ready_bytes > 0;
 }
 
-/* -1: there is none. */
-static int next_code(struct tiff_stream *stream) {
-    const unsigned bits = stream->lzw.bits;
-    const uint32_t mask = (1u << bits) - 1;
-    uint32_t code;
-    while (stream->held < bits) {
-        const int byte = next_byte(stream);
-        if (byte < 0) return -1;
-        stream->word = stream->old_codes ? stream->word | (uint32_t)byte << stream->held
-                                         : stream->word << 8 | (uint32_t)byte;
-        stream->held += 8;
+/* Some bytes more, which is faster than one. False: there is none, or time ran out. */
+static bool hold_bytes(struct tiff_stream *stream) {
+    const size_t left = (size_t)(stream->end - stream->at), bytes = left < 4 ? left : 4;
+    if (left / PIECE_MAX != (left - bytes) / PIECE_MAX)
+        stream->status = progress_check(stream->progress);
+    if (!left || stream->status) return false;
+    if (bytes == 4 && !stream->old_codes) {
+        stream->word = stream->word << 32 | read_be32(stream->at);
+        stream->at += 4;
+        stream->held += 32;
+        return true;
     }
+    for (size_t i = 0; i < bytes; i++, stream->held += 8) {
+        const uint64_t byte = *stream->at++;
+        stream->word =
+            stream->old_codes ? stream->word | byte << stream->held : stream->word << 8 | byte;
+    }
+    return true;
+}
+
+/* -1: there is none. */
+static inline int next_code(struct tiff_stream *stream) {
+    const unsigned bits = stream->lzw.bits;
+    const uint64_t mask = (1u << bits) - 1;
+    uint64_t code;
+    while (stream->held < bits)
+        if (!hold_bytes(stream)) return -1;
     stream->held -= bits;
     if (stream->old_codes) {
         code = stream->word & mask;

@@ -31,7 +31,7 @@ struct tiff_stream {
 
     struct lzw lzw;
     bool old_codes; /* of the first writers: the first bit is the lowest */
-    uint32_t word;  /* bits that were read */
+    uint64_t word;  /* bits that were read */
     unsigned held;  /* their number */
 
     struct inflate_state inflate;

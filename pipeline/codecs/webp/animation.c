@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. An animation that is read is composed by libwebp's own arithmetic
  * (WebPAnimDecoder), since browsers show that: a frame lies in its place, over what is there or
- * instead of it. One that is written has whole canvases in the place of what is there: the chunks
- * of a still file, with the head of a frame before them. */
+ * instead of it. Where nothing is there yet, it is copied: laying over that would round. One that
+ * is written has whole canvases in the place of what is there: the chunks of a still file, with
+ * the head of a frame before them. */
 #include "pipeline/animation_file.h"
 #include "pipeline/codecs/webp/chunks.h"
 #include "pipeline/codecs/webp/codec.h"
@@ -21,13 +22,23 @@ static void lay_over(const uint8_t from[4], uint8_t to[4]) {
     to[3] = (uint8_t)alpha;
 }
 
-static void lay_frame(const struct webp_frame *frame, const uint8_t *pixels,
-                      const struct image *into) {
+/* A part of the canvas; without a width nothing. */
+struct part {
+    uint32_t left, top, width, height;
+};
+
+static bool is_in(const struct part *part, uint32_t x, uint32_t y) {
+    return x - part->left < part->width && y - part->top < part->height;
+}
+
+static void lay_frame(const struct webp_frame *frame, const struct part *bare,
+                      const uint8_t *pixels, const struct image *into) {
     const size_t channels = into->channels;
     for (uint32_t y = 0; y < frame->height; y++) {
         uint8_t *to = image_row(into, frame->top + y) + frame->left * channels;
         for (uint32_t x = 0; x < frame->width; x++, pixels += 4, to += channels)
-            if (channels == 4 && frame->over && pixels[3] < 255)
+            if (channels == 4 && frame->over && pixels[3] < 255 &&
+                !is_in(bare, frame->left + x, frame->top + y))
                 lay_over(pixels, to);
             else
                 memcpy(to, pixels, channels);
@@ -41,8 +52,17 @@ static void clear(const struct image *into, uint32_t left, uint32_t top, uint32_
         memset(image_row(into, y) + left * pixel, 0, width * pixel);
 }
 
+/* The part that FRAME leaves bare on a canvas of which BARE was bare before. */
+static struct part left_bare(const struct webp_frame *frame, const struct part *bare,
+                             const struct image *into) {
+    const struct part own = { frame->left, frame->top, frame->width, frame->height };
+    if (!frame->disposed) return (struct part){ 0 };
+    return bare->width == into->width && bare->height == into->height ? *bare : own;
+}
+
+/* BARE: the part of the canvas that is, before the frame and behind it. */
 static enum status show_frame(const struct decoding *decoding, const struct webp_frame *frame,
-                              const struct frame_sink *sink) {
+                              struct part *bare, const struct frame_sink *sink) {
     const struct image *into = decoding->into;
     struct image picture = { .stride = (size_t)frame->width * 4,
                              .width = frame->width,
@@ -58,10 +78,11 @@ static enum status show_frame(const struct decoding *decoding, const struct webp
     if (!picture.pixels)
         return fail(decoding->failure, STATUS_NO_MEMORY, "no memory for a frame of the WebP");
     enum status status = webp_decode_frame(decoding, frame, &picture);
-    if (!status) lay_frame(frame, picture.pixels, into);
+    if (!status) lay_frame(frame, bare, picture.pixels, into);
     free(picture.pixels);
     if (!status) status = sink->take(sink->context, frame->ms);
     if (frame->disposed) clear(into, frame->left, frame->top, frame->width, frame->height);
+    *bare = left_bare(frame, bare, into);
     return status;
 }
 
@@ -69,6 +90,7 @@ enum status webp_decode_frames(const struct decoding *decoding, const struct fra
     const struct image *into = decoding->into;
     struct webp_header header;
     struct webp_frame frame;
+    struct part bare = { 0, 0, into->width, into->height };
     const char *fault = NULL;
     size_t at = 0;
     enum status status =
@@ -81,7 +103,7 @@ enum status webp_decode_frames(const struct decoding *decoding, const struct fra
     for (uint32_t i = 0; !status && i < decoding->probe->frames; i++) {
         if (!webp_next_frame(decoding->bytes, decoding->length, &header, &at, &frame, &fault))
             break;
-        status = show_frame(decoding, &frame, sink);
+        status = show_frame(decoding, &frame, &bare, sink);
     }
     if (!status && !fault)
         webp_next_frame(decoding->bytes, decoding->length, &header, &at, &frame, &fault);
