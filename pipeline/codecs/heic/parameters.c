@@ -11,7 +11,8 @@ enum {
     IDR_W_RADL = 19,
     IDR_N_LP = 20,
     SLICES = 32, /* types below are slices */
-    SLICE_INTRA = 2
+    SLICE_INTRA = 2,
+    UNITS_MAX = 16 /* of an item: the front, which has other clients, looks at all */
 };
 
 /* Bounds of the standard; of sides: of video engines. */
@@ -316,8 +317,9 @@ bool hevc_slice_find(const struct hevc_configuration *configuration,
                      struct hevc_unit *slice) {
     const unsigned head = configuration->length_bytes;
     *slice = (struct hevc_unit){ NULL, 0 };
+    unsigned units = 0;
     for (size_t at = 0, size = 0; at < length; at += size) {
-        if (length - at < head) return false;
+        if (++units > UNITS_MAX || length - at < head) return false;
         for (unsigned i = size = 0; i < head; i++) size = size << 8 | bytes[at++];
         if (size < 3 || size > length - at) return false;
         const unsigned type = hevc_unit_type(bytes + at);

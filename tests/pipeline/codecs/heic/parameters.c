@@ -188,6 +188,13 @@ static void test_slices(void **state) {
     memcpy(item + length, message, sizeof message); /* other units do not count */
     assert_true(hevc_slice_find(&configuration, &p, item, length + sizeof message, &found));
     assert_int_equal(found.length, length - 4);
+    uint8_t many[512];
+    for (size_t units = 0; units < 17; units++) { /* 16 in all */
+        size_t at = make_item(many, &p, 19, true, 5, 2, true);
+        for (size_t i = 0; i < units; i++, at += sizeof message)
+            memcpy(many + at, message, sizeof message);
+        assert_int_equal(hevc_slice_find(&configuration, &p, many, at, &found), units < 16);
+    }
     make_item(item + length, &p, 20, false, 5, 2, true);
     assert_false(hevc_slice_find(&configuration, &p, item, 2 * length, &found));
     static const struct {
