@@ -404,7 +404,8 @@ static enum status queue_batch(struct lane *lane, struct run_tree *tree, struct 
     run_place_inputs(lane, tree);
     enum status status = lane->driver->upload(lane, run_uploaded_bytes(tree), failure);
     if (!status) status = decode_files(lane, tree, files, failure);
-    if (!status && files->decoding_count == 1 && files->decodings[0].refused) return STATUS_OK;
+    const bool still = !status && files->decoding_count && files->decodings[0].heic;
+    if (still && files->decodings[0].refused) return STATUS_OK; /* nothing is left to do */
     if (!status) status = run_parts(lane, tree, failure);
     if (!status) status = encode_files(lane, tree, files, failure);
     return status ? status : lane->driver->download(lane, run_downloaded_bytes(tree), failure);
