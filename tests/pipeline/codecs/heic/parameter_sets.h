@@ -107,33 +107,19 @@ static inline void put_usability(struct writer *w, const struct hevc_parameters 
     for (unsigned i = 0; i < 5; i++) put_ue(w, beside->restrictions[i]);
 }
 
-/* Sets of references: number i has i % 4 pictures before and i % 3 behind. */
+/* Sets of references: number i has i % 4 pictures before and i % 3 behind. PREDICTED: some
+ * are said to be inferred, and yet written so. */
 static inline void put_references(struct writer *w, const struct hevc_parameters *p,
                                   bool predicted) {
-    unsigned before = 0;
     put_ue(w, p->short_term_sets);
     for (unsigned i = 0; i < p->short_term_sets; i++) {
-        const bool from = predicted && i % 2;
-        unsigned pictures = i % 4 + i % 3;
-        if (i) put(w, 1, from);
-        if (from) { /* the first is used, the second is kept, others go */
+        if (i) put(w, 1, predicted && i % 2);
+        put_ue(w, i % 4);
+        put_ue(w, i % 3);
+        for (unsigned j = 0; j < i % 4 + i % 3; j++) {
+            put_ue(w, j);
             put(w, 1, 1);
-            put_ue(w, 3);
-            pictures = 0;
-            for (unsigned j = 0; j <= before; j++) {
-                put(w, 1, j == 0);
-                if (j) put(w, 1, j == 1);
-                pictures += j < 2;
-            }
-        } else {
-            put_ue(w, i % 4);
-            put_ue(w, i % 3);
-            for (unsigned j = 0; j < pictures; j++) {
-                put_ue(w, j);
-                put(w, 1, 1);
-            }
         }
-        before = pictures;
     }
     put(w, 1, p->long_term);
     if (!p->long_term) return;
