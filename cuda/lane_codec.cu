@@ -261,8 +261,7 @@ enum status lane_codec_decode(struct lane_codec *codec, const struct cuda_contex
     size_t scans = 0;
     assert(count <= CUDA_BATCH_MAX);
     if (decodings->heic)
-        return hevc_decode(context, decodings->heic, work, &decodings->into, &decodings->refused,
-                           failure);
+        return hevc_decode(context, decodings, work, failure);
     codec->decodings = decodings;
     codec->decoding_count = count;
     const enum status status = bring_scans(codec, context->stream, work, failure);

@@ -15,20 +15,32 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { GPUS_MAX = 16, ENGINES_MAX = 8, SURFACES_MAX = 8, SESSION_BYTES = 8 << 20 };
 enum { ROUND_MAX = ENGINES_MAX * SURFACES_MAX, MACROBLOCK = 16 };
+enum { STEP_NS = 4000000 /* of the wait for the engines */, SLICE_KEPT = 4 << 20 /* bytes */ };
+
+/* So long a pool keeps its place after its last use, and a size counts as refused: pictures of
+ * other sizes in turn cannot close and open sessions all the time. */
+static const int64_t kept_ns = 1000000000;
 
 static const uint8_t start_code[] = { 0, 0, 1 };
 
-/* Sessions for one size; without any it is free. */
+_Static_assert(sizeof((CUVIDHEVCPICPARAMS *)0)->column_width_minus1 >=
+                       HEVC_TILES_MAX * sizeof(uint16_t) &&
+                   sizeof((CUVIDHEVCPICPARAMS *)0)->row_height_minus1 >=
+                       HEVC_TILES_MAX * sizeof(uint16_t),
+               "the engine must have room for all tiles");
+
+/* Sessions for one size. */
 struct pool {
     int gpu;
     uint32_t width, height, bits;
     unsigned surfaces; /* of each session */
     int count, most;
     CUvideodecoder sessions[ENGINES_MAX];
-    uint64_t used; /* a number that grows with each use */
+    int64_t used_ns, failed_ns; /* times of clock_coarse_ns; failed: to open a session */
 };
 
 static struct engine {
@@ -42,8 +54,8 @@ static struct engine {
     tcuvidMapVideoFrame64 *map;
     tcuvidUnmapVideoFrame64 *unmap;
     int engines[GPUS_MAX]; /* 0: not asked yet; -1: none */
+    bool is_there;         /* atomic */
     struct pool pools[VIDEO_SIZES];
-    uint64_t uses;
     int lanes;
     CUVIDPICPARAMS parameters; /* of the picture that is submitted: some KB */
     uint8_t *bytes;            /* its slice, behind a start code */
@@ -80,7 +92,9 @@ static int ask_count(void) {
 static int count_engines(int gpu) {
     if (gpu < 0 || gpu >= GPUS_MAX) return 0;
     if (!engine.engines[gpu]) engine.engines[gpu] = ask_count();
-    return engine.engines[gpu] > 0 ? engine.engines[gpu] : 0;
+    if (engine.engines[gpu] < 0) return 0;
+    __atomic_store_n(&engine.is_there, true, __ATOMIC_RELAXED);
+    return engine.engines[gpu];
 }
 
 int video_engine_count(int gpu) {
@@ -91,18 +105,14 @@ int video_engine_count(int gpu) {
 }
 
 bool video_engine_is_there(void) {
-    bool any = false;
-    pthread_mutex_lock(&engine.lock);
-    for (int i = 0; i < GPUS_MAX; i++) any |= engine.engines[i] > 0;
-    pthread_mutex_unlock(&engine.lock);
-    return any;
+    return __atomic_load_n(&engine.is_there, __ATOMIC_RELAXED);
 }
 
 /* ---- sessions */
 
 static void pool_close(struct pool *pool) {
     for (int i = 0; i < pool->count; i++) engine.destroy(pool->sessions[i]);
-    *pool = (struct pool){ .count = 0 };
+    pool->count = 0;
 }
 
 /* Two surfaces at least are decoded to: NVIDIA's own programs ask for no fewer. */
@@ -110,28 +120,31 @@ static unsigned decode_surfaces(const struct pool *pool) {
     return pool->surfaces < 2 ? 2 : pool->surfaces;
 }
 
-static void pool_begin(struct pool *pool, int gpu, const struct hevc_parameters *p) {
+static void pool_begin(struct pool *pool, int gpu, const struct hevc_parameters *p, int64_t now) {
     const uint64_t bytes = (uint64_t)p->width * p->height * (p->bits > 8 ? 3 : 2);
     const uint64_t surfaces = SESSION_BYTES / bytes;
     pool_close(pool);
-    *pool = (struct pool){ .gpu = gpu, .width = p->width, .height = p->height, .bits = p->bits };
+    *pool = (struct pool){
+        .gpu = gpu, .width = p->width, .height = p->height, .bits = p->bits, .used_ns = now
+    };
     pool->surfaces = surfaces < 1 ? 1 : surfaces < SURFACES_MAX ? (unsigned)surfaces : SURFACES_MAX;
     const uint64_t each = bytes * (pool->surfaces + decode_surfaces(pool));
     const uint64_t most = VIDEO_POOL_BYTES / each;
     pool->most = most < 1 ? 1 : most < ENGINES_MAX ? (int)most : ENGINES_MAX;
 }
 
-/* The pool of that size, with sessions or without. */
-static struct pool *find_pool(int gpu, const struct hevc_parameters *p) {
+/* The pool of that size, with sessions or without; NULL: none has a place to give. */
+static struct pool *find_pool(int gpu, const struct hevc_parameters *p, int64_t now) {
     struct pool *oldest = engine.pools;
     for (int i = 0; i < VIDEO_SIZES; i++) {
         struct pool *pool = &engine.pools[i];
-        if (pool->count && pool->gpu == gpu && pool->width == p->width &&
-            pool->height == p->height && pool->bits == p->bits)
+        if (pool->gpu == gpu && pool->width == p->width && pool->height == p->height &&
+            pool->bits == p->bits)
             return pool;
-        if (pool->used < oldest->used) oldest = pool;
+        if (pool->used_ns < oldest->used_ns) oldest = pool;
     }
-    pool_begin(oldest, gpu, p);
+    if (now - oldest->used_ns < kept_ns) return NULL;
+    pool_begin(oldest, gpu, p, now);
     return oldest;
 }
 
@@ -156,16 +169,24 @@ static bool open_session(struct pool *pool) {
     return true;
 }
 
-/* Opens as many sessions as COUNT pictures can use, or as the GPU allows. */
+/* Opens one more session at most, if COUNT pictures can use one: others wait meanwhile. */
 static struct pool *open_pool(int gpu, const struct hevc_parameters *p, uint32_t count) {
+    const int64_t now = clock_coarse_ns();
     const int engines = count_engines(gpu);
-    if (!engines) return NULL;
-    struct pool *pool = find_pool(gpu, p);
+    struct pool *pool = engines ? find_pool(gpu, p, now) : NULL;
+    if (!pool) return NULL;
     const int most = pool->most < engines ? pool->most : engines;
     const int wanted = count < (uint32_t)most ? (int)count : most;
-    while (pool->count < wanted && open_session(pool)) continue;
-    pool->used = ++engine.uses;
+    const bool opens = pool->count < wanted && now - pool->failed_ns >= kept_ns;
+    if (opens && !open_session(pool)) pool->failed_ns = now;
+    if (opens || pool->count) pool->used_ns = now;
     return pool->count ? pool : NULL;
+}
+
+static void release_slice(void) {
+    free(engine.bytes);
+    engine.bytes = NULL;
+    engine.room = 0;
 }
 
 void video_engine_open(int gpu) {
@@ -177,8 +198,10 @@ void video_engine_open(int gpu) {
 
 void video_engine_close(void) {
     pthread_mutex_lock(&engine.lock);
-    if (--engine.lanes == 0)
+    if (--engine.lanes == 0) {
         for (int i = 0; i < VIDEO_SIZES; i++) pool_close(&engine.pools[i]);
+        release_slice();
+    }
     pthread_mutex_unlock(&engine.lock);
 }
 
@@ -258,7 +281,7 @@ static bool copy_slice(const struct hevc_unit *slice) {
     const size_t length = sizeof start_code + slice->length;
     if (length > UINT32_MAX) return false;
     if (length > engine.room) {
-        free(engine.bytes);
+        release_slice();
         engine.bytes = malloc(length);
         engine.room = engine.bytes ? length : 0;
         if (!engine.bytes) return false;
@@ -353,6 +376,7 @@ static bool decode_all(struct pool *pool, const struct video_picture *pictures, 
     const uint32_t most = (uint32_t)pool->count * pool->surfaces;
     bool good = true, broken = false;
     for (uint32_t first = 0; first < count && good; first += most) {
+        if (progress_state(taker->progress)) return false;
         const uint32_t left = count - first;
         struct round round = { .pool = pool, .count = left < most ? left : most };
         good = decode_round(&round, pictures, first, taker, &broken);
@@ -371,12 +395,26 @@ static bool are_alike(const struct video_picture *pictures, uint32_t count) {
     return alike;
 }
 
+/* Waits for the engines; false: the picture is not wanted any more. */
+static bool take_engines(const struct progress *progress) {
+    while (!progress_state(progress)) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += STEP_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (!pthread_mutex_timedlock(&engine.lock, &until)) return true;
+    }
+    return false;
+}
+
 bool video_engine_decode(int gpu, const struct video_picture *pictures, uint32_t count,
                          const struct video_taker *taker) {
-    if (!are_alike(pictures, count)) return false;
-    pthread_mutex_lock(&engine.lock);
+    if (!are_alike(pictures, count) || !take_engines(taker->progress)) return false;
+    taker->begin(taker->context);
     struct pool *pool = open_pool(gpu, pictures->parameters, count);
     const bool good = pool && decode_all(pool, pictures, count, taker);
+    if (engine.room > SLICE_KEPT) release_slice();
     pthread_mutex_unlock(&engine.lock);
     return good;
 }

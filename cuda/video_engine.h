@@ -9,10 +9,11 @@
  *           video_engine_close.
  * Fails:    returns 0 or false: the engine takes no picture, or not these. Damage is found by the
  *           engine; a picture that it conceals is refused.
- * Threads:  any whose current GPU is the one that is named. One picture has the engines at a time,
- *           for 2.4 ms if it has 48 tiles of 512 x 512, and others wait.
- * Limits:   a session is opened in 40 ms. Sessions of VIDEO_SIZES sizes are kept, each with
- *           VIDEO_POOL_BYTES of surfaces, or one session.
+ * Threads:  any whose current GPU is the one that is named. One layer, of the colours or of alpha,
+ *           has the engines at a time, for 2.4 ms if it has 48 tiles of 512 x 512; others wait.
+ * Limits:   a session is opened in 40 ms: each of the first pictures of a size opens one. Sessions
+ *           of VIDEO_SIZES sizes are kept, each with VIDEO_POOL_BYTES of surfaces, or one session.
+ *           Pictures of a further size are refused while these were used within the last second.
  * Source:   NVIDIA's Video Codec SDK, by the headers of ffnvcodec (MIT); a build without these has
  *           no engine.
  */
@@ -20,6 +21,7 @@
 #define BURIN_VIDEO_ENGINE_H
 
 #include "pipeline/codecs/heic/parameters.h"
+#include "pipeline/progress.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,8 +43,10 @@ struct video_frame {
 
 /* The reader of the frames, which are lent until `wait` returns. */
 struct video_taker {
-    void *stream; /* a CUstream; frames are complete in its order */
+    const struct progress *progress; /* of the job; may be NULL */
+    void *stream;                    /* a CUstream; frames are complete in its order */
     void *context;
+    void (*begin)(void *context); /* the wait for the engines is over */
     bool (*take)(void *context, uint32_t number, const struct video_frame *frame); /* queues */
     bool (*wait)(void *context); /* until all that was queued is done */
 };
@@ -57,7 +61,8 @@ void video_engine_close(void);
 /* Some GPU that was asked for has engines. */
 bool video_engine_is_there(void);
 
-/* Decodes COUNT pictures of one coded size and depth. True if each is whole. */
+/* Decodes COUNT pictures of one coded size and depth. True if each is whole. A cancelled or late
+ * job ends the wait for the engines, and the work between two rounds. */
 bool video_engine_decode(int gpu, const struct video_picture *pictures, uint32_t count,
                          const struct video_taker *taker);
 

@@ -91,9 +91,12 @@ struct lane_times {
  * finish. */
 struct lane_decoding {
     const struct jpeg_baseline *jpeg;
-    const struct heic_still *heic; /* one of the two is NULL */
-    struct image into;             /* device memory */
-    bool refused; /* set by finish: the pixels are invalid, the CPU's codec must decode it */
+    const struct heic_still *heic;   /* one of the two is NULL */
+    const struct progress *progress; /* of the job that may wait for the engines; may be NULL */
+    struct image into;               /* device memory */
+    bool refused;    /* the pixels are invalid, the CPU's codec must decode it; for a JPEG set by
+                     finish, for a HEIC by decode */
+    double queue_ms; /* set by decode: the wait for the engines */
 };
 
 /* A JPEG that the device encodes to the bytes of the CPU's codec; it stays in place until finish.
@@ -117,7 +120,7 @@ struct device_codec {
     size_t (*still_bytes)(const struct heic_still *heic); /* NULL: it takes no HEIC */
     size_t (*encode_bytes)(const struct lane_encoding *encoding);
     /* Both only queue work: decode after upload, encode before download. A HEIC is alone, and
-     * decode waits for the engines. */
+     * decode waits for the engines; STATUS_CANCELLED and STATUS_DEADLINE end that wait. */
     enum status (*decode)(struct lane *lane, struct lane_decoding *decodings, int count,
                           struct failure *failure);
     enum status (*encode)(struct lane *lane, struct lane_encoding *encodings, int count,

@@ -199,13 +199,19 @@ static enum status decode_files(struct lane *lane, const struct run_tree *tree, 
     struct run_item *items = tree->parts[0].items;
     for (int i = 0; i < tree->count; i++) {
         if (!run_is_file(&items[i])) continue;
-        files->decodings[files->decoding_count] = (struct lane_decoding){
-            .jpeg = items[i].jpeg, .heic = items[i].heic, .into = items[i].shapes[0]
-        };
+        files->decodings[files->decoding_count] =
+            (struct lane_decoding){ .jpeg = items[i].jpeg,
+                                    .heic = items[i].heic,
+                                    .progress = items[i].progress,
+                                    .into = items[i].shapes[0] };
         files->decoded[files->decoding_count++] = &items[i];
     }
     if (!files->decoding_count) return STATUS_OK;
-    return lane->driver->codec->decode(lane, files->decodings, files->decoding_count, failure);
+    const enum status status =
+        lane->driver->codec->decode(lane, files->decodings, files->decoding_count, failure);
+    struct timing *timing = files->decoded[0]->timing; /* a HEIC is alone */
+    if (timing) timing->stage_ms[STAGE_QUEUE] += files->decodings[0].queue_ms;
+    return status;
 }
 
 static void add_encodings(const struct run_part *part, int count, struct files *files) {
@@ -398,6 +404,8 @@ static enum status queue_batch(struct lane *lane, struct run_tree *tree, struct 
     run_place_inputs(lane, tree);
     enum status status = lane->driver->upload(lane, run_uploaded_bytes(tree), failure);
     if (!status) status = decode_files(lane, tree, files, failure);
+    const bool still = !status && files->decoding_count && files->decodings[0].heic;
+    if (still && files->decodings[0].refused) return STATUS_OK; /* nothing is left to do */
     if (!status) status = run_parts(lane, tree, failure);
     if (!status) status = encode_files(lane, tree, files, failure);
     return status ? status : lane->driver->download(lane, run_downloaded_bytes(tree), failure);
@@ -448,8 +456,7 @@ static void fail_all(struct run_tree *tree, enum status status, struct failure *
 enum status run_batch_tree(struct lane *lane, struct run_tree *tree, struct failure *failure) {
     struct failure ignored;
     if (!failure) failure = &ignored;
-    failure->status = STATUS_OK;
-    failure->message[0] = 0;
+    *failure = (struct failure){ .status = STATUS_OK };
     if (is_empty(tree)) return STATUS_OK;
     struct files files;
     files.decoding_count = files.encoding_count = 0;
@@ -464,10 +471,7 @@ enum status run_batch_tree(struct lane *lane, struct run_tree *tree, struct fail
     if (!status) all = all_failed(tree, failure);
     if (!status && !all) status = fit_files(lane, tree, &times, failure);
     join_verdicts(tree);
-    if (status) {
-        fail_all(tree, status, failure);
-        return status;
-    }
+    if (status) return fail_all(tree, status, failure), status;
     set_part_times(tree, &spans);
     for (int i = 0; i < tree->count; i++) set_times(tree, i, &times, &spans);
     return all;

@@ -39,6 +39,7 @@ static struct twin_device {
     enum status decode_fails, run_fails; /* with this */
     enum status reserve_fails;           /* with this */
     bool refuses_stills;                 /* as an engine does that finds damage */
+    double queue_ms;                     /* of each still, for the engine */
     int stills;                          /* decoded */
     int looked_at;                       /* headers that were read */
     int reserves;                        /* how often memory was asked for */
@@ -117,6 +118,7 @@ static enum status twin_decode_still(struct lane *lane, struct lane_decoding *de
         probe_image(still->bytes, still->length, &codec_limits_default.probe, &probe, NULL) ||
         codec_decode(still->bytes, still->length, &probe, &codec_limits_default, NULL,
                      &decoding->into, NULL, &notes, NULL);
+    decoding->queue_ms = twin_device.queue_ms;
     twin_device.stills++;
     return STATUS_OK;
 }

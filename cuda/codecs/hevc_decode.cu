@@ -49,9 +49,9 @@ static enum status copy_tables(const struct cuda_context *context, const struct 
     return STATUS_OK;
 }
 
-enum status hevc_decode(const struct cuda_context *context, const struct heic_still *still,
-                        uint8_t *work, const struct image *into, bool *refused,
-                        struct failure *failure) {
+enum status hevc_decode(const struct cuda_context *context, struct lane_decoding *decoding,
+                        uint8_t *work, struct failure *failure) {
+    const struct heic_still *still = decoding->heic;
     static const char *const stages[] = { "engine", "pixels" };
     cudaEvent_t events[3] = {};
     size_t bytes;
@@ -60,13 +60,18 @@ enum status hevc_decode(const struct cuda_context *context, const struct heic_st
     bool good;
     if (timed) cudaEventRecord(events[0], context->stream);
     enum status status = copy_tables(context, still, &canvas, &good, failure);
+    /* The batch's times begin with the engines' work. */
+    struct engine_wait wait = { decoding->progress, false, 0, {} };
+    if (timed) wait.ended[0] = context->timeline->start, wait.ended[1] = events[0];
     for (int layer = 0; layer < 1 + still->header.picture.alpha && !status && good; layer++) {
-        const cudaError_t error = decode_tiles(context->stream, still, layer, &canvas, &good);
+        const cudaError_t error =
+            decode_tiles(context->stream, still, layer, &canvas, &wait, &good);
         if (error) status = cuda_fail(failure, error, "decode_tiles", __FILE__, __LINE__);
     }
     if (timed) cudaEventRecord(events[1], context->stream);
-    if (!status && good) status = make_pixels(context, still, &canvas, into, failure);
+    if (!status && good) status = make_pixels(context, still, &canvas, &decoding->into, failure);
     if (timed) cudaEventRecord(events[2], context->stream);
-    *refused = !good;
-    return status;
+    decoding->queue_ms = wait.ms;
+    decoding->refused = !good;
+    return status || good ? status : progress_state(decoding->progress);
 }

@@ -3,8 +3,9 @@
  *
  * Used by:  lane_codec.cu.
  * Owns:     nothing.
- * Fails:    as check.cuh says. *REFUSED: an engine takes the picture not, or finds it damaged; its
- *           pixels mean nothing, and the CPU's codec must decode it.
+ * Fails:    as check.cuh says; STATUS_CANCELLED or STATUS_DEADLINE, while it waits for the engines
+ *           or between rounds of tiles. `refused`: an engine does not take the picture, or finds it
+ *           damaged; its pixels mean nothing, and the CPU's codec must decode it.
  * Threads:  one a stream. hevc_decode waits for the engines, and for what the stream had before.
  * Limits:   as heic/still.h says.
  */
@@ -13,6 +14,7 @@
 
 #include "cuda/cuda_op.h"
 #include "pipeline/codecs/heic/still.h"
+#include "pipeline/device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,10 +23,9 @@ extern "C" {
 /* Bytes of WORK; 0: there is no engine. */
 size_t hevc_decode_bytes(const struct heic_still *still);
 
-/* INTO: in device memory, of the probe's shape. Its kernel is only queued. */
-enum status hevc_decode(const struct cuda_context *context, const struct heic_still *still,
-                        uint8_t *work, const struct image *into, bool *refused,
-                        struct failure *failure);
+/* Sets `refused` and `queue_ms` of DECODING. Its kernel is only queued. */
+enum status hevc_decode(const struct cuda_context *context, struct lane_decoding *decoding,
+                        uint8_t *work, struct failure *failure);
 
 #ifdef __cplusplus
 }

@@ -7,9 +7,8 @@ size_t hevc_decode_bytes(const struct heic_still *still) {
     return 0;
 }
 
-enum status hevc_decode(const struct cuda_context *context, const struct heic_still *still,
-                        uint8_t *work, const struct image *into, bool *refused,
-                        struct failure *failure) {
-    (void)context, (void)still, (void)work, (void)into, (void)refused;
+enum status hevc_decode(const struct cuda_context *context, struct lane_decoding *decoding,
+                        uint8_t *work, struct failure *failure) {
+    (void)context, (void)decoding, (void)work;
     return fail(failure, STATUS_INTERNAL, "this program was built without HEIC");
 }

@@ -201,16 +201,12 @@ double cost_predict_cores(const struct cost *cost, const struct cost_work *work)
     return ms;
 }
 
-static double stage_predicted(const struct cost *cost, const struct cost_work *work,
-                              unsigned stage) {
+double cost_predict_stage(const struct cost *cost, const struct cost_work *work,
+                          enum cost_stage stage) {
     double ms = 0;
     for (uint32_t i = 0; i < work->count && i < COST_TERMS_MAX; i++)
         if (work->terms[i].stage == stage) ms += term_ms(cost, &work->terms[i]);
     return ms;
-}
-
-double cost_predict_compute(const struct cost *cost, const struct cost_work *work) {
-    return stage_predicted(cost, work, COST_COMPUTE);
 }
 
 /* ---- learning */
@@ -230,7 +226,7 @@ static void learn_row(struct cost *cost, int row, double share, double ratio) {
 
 static void learn_stage(struct cost *cost, const struct cost_work *work, unsigned stage,
                         double took_ms, uint32_t batch) {
-    const double predicted = stage_predicted(cost, work, stage);
+    const double predicted = cost_predict_stage(cost, work, stage);
     if (predicted <= 0 || took_ms < 0) return;
     const double observed = clamp(predicted, took_ms / batch, took_ms);
     const double ratio = clamp(observed / predicted, 1.0 / RATIO_MAX, RATIO_MAX);
@@ -277,7 +273,7 @@ void cost_learn_least(struct cost *cost, const struct cost_work *work, enum cost
                       double least_ms) {
     const double stages[COST_STAGES] = { 0 };
     if (!makes_sense(work, stages, least_ms, 1)) return;
-    const double stage_ms = stage_predicted(cost, work, stage);
+    const double stage_ms = cost_predict_stage(cost, work, stage);
     const double rest_ms = cost_predict(cost, work) - stage_ms;
     if (least_ms > rest_ms + stage_ms) learn_stage(cost, work, stage, least_ms - rest_ms, 1);
 }

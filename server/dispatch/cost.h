@@ -56,8 +56,9 @@ enum {
 #define COST_ENCODE_ROW(format, kind)                                                              \
     (COST_ENCODE_ROWS + COST_ENCODE_WIDTH * (((format)-1) * FORMAT_ENCODE_KINDS + (kind)))
 
-/* How long a job takes on its worker; forecast.h keeps lanes of a CPU for each. */
-enum job_duration { JOB_SHORT, JOB_MEDIUM, JOB_LONG, JOB_DURATIONS };
+/* How long a job takes on its worker; forecast.h keeps lanes of a CPU for each. JOB_ENGINE: however
+ * long, the job waits for a GPU's video engines. */
+enum job_duration { JOB_SHORT, JOB_MEDIUM, JOB_LONG, JOB_DURATIONS, JOB_ENGINE = JOB_DURATIONS };
 
 /* Amounts that make up a job's time. All zero: unknown. */
 struct cost_work {
@@ -107,8 +108,9 @@ void cost_init(struct cost *cost, bool cpu);
 /* Milliseconds of the job alone on a lane. */
 double cost_predict(const struct cost *cost, const struct cost_work *work);
 
-/* The operators' part of it. */
-double cost_predict_compute(const struct cost *cost, const struct cost_work *work);
+/* The part of STAGE of it. */
+double cost_predict_stage(const struct cost *cost, const struct cost_work *work,
+                          enum cost_stage stage);
 
 /* The part of it that cores do even if a GPU runs the plan: files that the GPU neither decodes nor
  * encodes. COST is a CPU's. */

@@ -74,7 +74,7 @@ static bool send_job(struct dispatcher *dispatcher, int worker, int slot,
     struct job_state *state = &dispatcher->states[slot];
     job->run_number = ++dispatcher->runs;
     job->predicted_ms = backlog->ms;
-    job->duration = backlog->duration;
+    job->duration = backlog->duration == JOB_ENGINE ? JOB_MEDIUM : backlog->duration;
     job->own_batch = job->run == RUN_ENGINE ||
                      forecast_needs_own_batch(&dispatcher->forecast, &state->forecast, worker);
     runs_share(job, shared_job_of(dispatcher, slot));
@@ -106,7 +106,7 @@ static bool assign(struct dispatcher *dispatcher, struct forecast_round *round, 
     }
     const bool for_others =
         !job->deaths && worker_handle_has_room(&dispatcher->options.workers->all[worker], job);
-    forecast_mark_full(round, worker, for_others ? backlog.duration : JOB_DURATIONS);
+    forecast_mark_full(round, worker, backlog.duration, !for_others);
     return false;
 }
 
@@ -204,8 +204,9 @@ static void predict_next(struct dispatcher *dispatcher, int slot) {
     if (job->run == RUN_PLAN) /* a cell has decoded */
         state->cells_ms -= forecast_least_ms(&dispatcher->forecast, &state->forecast);
     forecast_predict(&dispatcher->forecast, job, &state->forecast);
-    if (job->run == RUN_DECODE) /* an engine has not */
-        state->cells_ms += forecast_least_ms(&dispatcher->forecast, &state->forecast);
+    if (job->run != RUN_DECODE) return;
+    state->cells_ms += forecast_least_ms(&dispatcher->forecast, &state->forecast);
+    worker_list_want_cells(dispatcher->options.workers, 1); /* an engine has not decoded */
 }
 
 static void begin_next(struct dispatcher *dispatcher, int slot) {

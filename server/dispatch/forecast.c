@@ -28,6 +28,10 @@ enum {
     LATE_MS = 1000
 };
 
+/* One picture has a GPU's video engines at a time. As many jobs as this keep them busy, while lanes
+ * before and behind the engines work on others; further ones wait in the fair queue. */
+enum { ENGINE_JOBS_MAX = 16 };
+
 /* The thread that sends jobs sleeps for 2 ms while requests wait (listener.c), and then waits for
  * a core for up to a tick of the scheduler, 4 ms: a lane needs AHEAD_MS of short jobs meanwhile. */
 enum { AHEAD_MS = 6, AHEAD_MAX = 12 };
@@ -60,6 +64,7 @@ static struct backlog_job backlog_job(const struct backlog *backlog, double ms, 
 
 bool backlog_has_room(const struct backlog *backlog, enum job_duration duration, bool measured) {
     const int lanes = backlog->lanes > 1 ? backlog->lanes : 1, room = backlog->room;
+    if (duration == JOB_ENGINE) return backlog->engines < ENGINE_JOBS_MAX;
     if (!backlog->apart) {
         if (duration == JOB_MEDIUM) return backlog->mediums < backlog->many;
         /* A GPU's worker batches long jobs too, but they get less than half of its room. */
@@ -75,7 +80,10 @@ bool backlog_has_room(const struct backlog *backlog, enum job_duration duration,
 }
 
 void backlog_add(struct backlog *backlog, const struct backlog_job *job) {
-    if (job->duration == JOB_LONG) {
+    if (job->duration == JOB_ENGINE) {
+        backlog->engines++;
+        backlog->engine_ms += job->engine_ms;
+    } else if (job->duration == JOB_LONG) {
         backlog->longs++;
         backlog->long_end_ms += job->end_ms;
     } else if (job->duration == JOB_MEDIUM) {
@@ -89,7 +97,10 @@ void backlog_add(struct backlog *backlog, const struct backlog_job *job) {
 }
 
 void backlog_remove(struct backlog *backlog, const struct backlog_job *job) {
-    if (job->duration == JOB_LONG) {
+    if (job->duration == JOB_ENGINE) {
+        backlog->engines--;
+        backlog->engine_ms = backlog->engines ? backlog->engine_ms - job->engine_ms : 0;
+    } else if (job->duration == JOB_LONG) {
         backlog->longs--;
         backlog->long_end_ms = backlog->longs ? backlog->long_end_ms - job->end_ms : 0;
     } else if (job->duration == JOB_MEDIUM) {
@@ -126,7 +137,8 @@ static void backlog_complete(struct backlog *backlog, const struct backlog_job *
     backlog_remove(backlog, job);
     backlog->moved_ms = ns_to_ms(now);
     /* Beside carves a GPU is slower than it is else. */
-    const bool busy = !backlog->longs && !backlog->mediums && backlog->shorts >= backlog->busy_from;
+    const bool busy = !backlog->longs && !backlog->mediums && !backlog->engines &&
+                      backlog->shorts >= backlog->busy_from;
     backlog->window_busy = busy && (backlog->window_busy || !backlog->window_ns);
     if (!done || job->duration != JOB_SHORT) return;
     if (!backlog->window_ns) {
@@ -168,6 +180,7 @@ static double backlog_wait_ms(const struct backlog *backlog, const struct backlo
     const int most = lanes > 1 ? lanes - 1 : 1; /* long ones at once */
     const int held = lanes == 1 ? 0 : backlog->longs < most ? backlog->longs : most;
     const double speed = backlog->speed > 0 ? backlog->speed : 1;
+    if (job->duration == JOB_ENGINE) return backlog->engine_ms;
     if (backlog->apart && job->duration == JOB_MEDIUM)
         return wait_for_ends(backlog->mediums, backlog->medium_end_ms, lanes, now);
     if (backlog->apart && job->duration == JOB_LONG)
@@ -184,7 +197,7 @@ static double backlog_wait_ms(const struct backlog *backlog, const struct backlo
 
 /* ---- all workers */
 
-enum { NO_WORKER = -1, FULL_FOR_ALL = (1 << JOB_DURATIONS) - 1 };
+enum { NO_WORKER = -1, FULL_FOR_ALL = (2 << JOB_ENGINE) - 1 };
 
 /* Cores also receive requests and feed GPUs. So a CPU may take a job from a GPU only if the answer
  * is predicted to come N times sooner: N is the job's core time on the CPU over the core time that
@@ -229,7 +242,9 @@ void forecast_predict(const struct forecast *forecast, const struct job *job,
     if (cell) add_cell_work(&predicted->work, job);
     if (job->run == RUN_ENGINE)
         cost_work_add_file(&predicted->work, &job->probe, job->image_length);
-    predicted->abreast = job->run == RUN_ENGINE || (job->abreast && !cell);
+    predicted->abreast = job->abreast && !cell;
+    predicted->engine = job->run == RUN_ENGINE;
+    predicted->engine_ms = 0;
     predicted->handicap = 1;
     for (int i = 0; i < forecast->workers->count; i++) {
         const struct worker_handle *worker = &forecast->workers->all[i];
@@ -240,6 +255,9 @@ void forecast_predict(const struct forecast *forecast, const struct job *job,
         const bool serves = worker_handle_serves(worker, job);
         const double ms = serves ? cost_predict(&forecast->costs[i], &predicted->work) : -1;
         predicted->own_ms[i] = (float)ms;
+        if (serves && predicted->engine)
+            predicted->engine_ms =
+                (float)cost_predict_stage(&forecast->costs[i], &predicted->work, COST_DECODE);
         if (!serves || !worker->cpu) continue;
         /* Core time of the job if a GPU runs it: codecs that the GPU does not have. */
         const double cores_ms = cost_predict_cores(&forecast->costs[i], &predicted->work);
@@ -326,8 +344,9 @@ static bool better(const struct offer *a, const struct offer *b) {
 
 static struct backlog_job job_on(const struct forecast_round *round, const struct forecast_job *job,
                                  int worker) {
-    return backlog_job(&round->backlogs[worker], (double)job->own_ms[worker], job->abreast,
-                       round->now);
+    const double ms = (double)job->own_ms[worker];
+    if (job->engine) return (struct backlog_job){ ms, JOB_ENGINE, 0, (double)job->engine_ms };
+    return backlog_job(&round->backlogs[worker], ms, job->abreast, round->now);
 }
 
 int forecast_choose(const struct forecast *forecast, const struct forecast_round *round,
@@ -375,16 +394,17 @@ struct backlog_job forecast_reserve(struct forecast_round *round, const struct f
     return there;
 }
 
-void forecast_mark_full(struct forecast_round *round, int worker, enum job_duration duration) {
+void forecast_mark_full(struct forecast_round *round, int worker, enum job_duration duration,
+                        bool all) {
     const bool was_open = round->full[worker] != FULL_FOR_ALL;
-    round->full[worker] |= (uint8_t)(duration == JOB_DURATIONS ? FULL_FOR_ALL : 1 << (int)duration);
+    round->full[worker] |= (uint8_t)(all ? FULL_FOR_ALL : 1 << (int)duration);
     if (was_open && round->full[worker] == FULL_FOR_ALL) round->open--;
 }
 
 bool forecast_needs_own_batch(const struct forecast *forecast, const struct forecast_job *job,
                               int worker) {
     if (job->abreast && job->own_ms[worker] < MANY_LONG_MS) return false;
-    return cost_predict_compute(&forecast->costs[forecast->kin[worker]], &job->work) >=
+    return cost_predict_stage(&forecast->costs[forecast->kin[worker]], &job->work, COST_COMPUTE) >=
            forecast->backlogs[worker].long_from_ms;
 }
 

@@ -15,7 +15,8 @@
 #include "server/dispatch/worker_list.h"
 
 /* The work that a worker still has to do. On a GPU a job is short, long, or one of many abreast,
- * which counts as medium and has lanes of its own. Long jobs leave one lane free on every worker
+ * which counts as medium and has lanes of its own, or the GPU's video engines decode its image, for
+ * one job at a time. Long jobs leave one lane free on every worker
  * with two or more, so that a short job waits for short jobs alone, and a long job for everything
  * ahead of it. On a CPU a job is short, medium or long, and each duration has as
  * many lanes as there are cores: lanes of shorter jobs have a higher priority, so the system gives
@@ -26,11 +27,12 @@ struct backlog {
     bool apart; /* each duration has that many lanes of its own; false: all share them */
     int many;   /* on a GPU, the medium jobs that it takes; 0: none are */
     int room;   /* all others that it takes */
-    int shorts, mediums, longs;
+    int shorts, mediums, longs, engines;
     double short_ms;      /* predicted own times of the short jobs, summed */
     double moved_ms;      /* time of clock_ns when a job last returned, or the first short came */
     double medium_end_ms; /* sum of the times of clock_ns, in ms, at which the medium ones end */
     double long_end_ms;   /* the same of the long ones */
+    double engine_ms;     /* for which jobs have the video engines, summed */
     double long_from_ms;  /* a job with an own time of this or more is long */
     double speed;         /* predicted ms of work done per ms of wall time by the busy worker */
     int busy_from;        /* fewer short jobs than this may leave a lane idle or a batch small */
@@ -44,7 +46,8 @@ struct backlog {
 struct backlog_job {
     double ms; /* predicted own time */
     enum job_duration duration;
-    double end_ms; /* time of clock_ns, in ms, at which a medium or long job should be done */
+    double end_ms;    /* time of clock_ns, in ms, at which a medium or long job should be done */
+    double engine_ms; /* the part of `ms` in which it has the video engines */
 };
 
 struct forecast {
@@ -59,8 +62,9 @@ struct forecast {
 struct forecast_job {
     struct cost_work work;      /* a copy: a faulty worker may overwrite the slot's */
     float own_ms[WORKERS_MAX];  /* predicted own time, by worker; negative: may not run there */
-    bool abreast;               /* a GPU works on many such jobs at once, or the job waits for its
-                                   video engines, and others run kernels meanwhile */
+    bool abreast;               /* a GPU works on many such jobs at once */
+    bool engine;                /* a GPU's video engines decode the image, */
+    float engine_ms;            /* in this time */
     float handicap;             /* factor on a CPU's answer time where a GPU could take the job */
     struct backlog_job backlog; /* as counted in the backlog of the worker that has the job */
 };
@@ -112,8 +116,9 @@ double forecast_wait_ms(const struct forecast *forecast, const struct forecast_r
 struct backlog_job forecast_reserve(struct forecast_round *round, const struct forecast_job *job,
                                     int worker);
 
-/* WORKER has no room for jobs of that DURATION; JOB_DURATIONS: for no job. */
-void forecast_mark_full(struct forecast_round *round, int worker, enum job_duration duration);
+/* WORKER has no room for jobs of that DURATION; or ALL: for no job. */
+void forecast_mark_full(struct forecast_round *round, int worker, enum job_duration duration,
+                        bool all);
 
 /* True if the job's operators alone, without codecs, make it long on WORKER, and it goes not
  * abreast. */

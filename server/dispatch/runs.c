@@ -113,17 +113,22 @@ void runs_leave_engine(struct runs_held *held, struct job *job, struct earlier_r
     job->run = RUN_DECODE;
     job->deaths = 0;
     job->finished_ns = 0;
+    progress_step(&job->progress, 0);
 }
 
-/* A worker has no decoder but its engine, and fails so without it. */
+/* A worker has no decoder but its engine, and fails so without it; or a GPU has no memory. */
 static bool engine_refused(const struct job *job) {
-    return job->run == RUN_ENGINE && job->failure.status == STATUS_INTERNAL;
+    return job->run == RUN_ENGINE &&
+           (job->failure.status == STATUS_INTERNAL || job->failure.status == STATUS_NO_MEMORY);
 }
 
 bool runs_go_on(struct runs_held *held, struct job *job, struct earlier_runs *earlier) {
     const double *stages = job->timing.stage_ms;
     const bool more = job->run == RUN_DECODE || (job->run != RUN_ENCODE && job_encodes_apart(job));
-    if (engine_refused(job)) return runs_leave_engine(held, job, earlier), true;
+    if (engine_refused(job)) {
+        job->engine_refused = true;
+        return runs_leave_engine(held, job, earlier), true;
+    }
     release_memory(held, earlier);
     add_times(job, earlier);
     if (!more || job->failure.status) return runs_release(held, earlier), false;

@@ -191,7 +191,7 @@ static void apply_facts(struct job *job, const struct job *answer, int64_t now) 
     if (job_is_in_cell(job)) return;
     job->batch = answer->batch;
     job->cpu_ms = answer->cpu_ms;
-    job->decoded_by = answer->decoded_by;
+    job->decoded_by = job->engine_refused ? CODEC_REFUSED : answer->decoded_by;
     for (int o = 0; o < job_output_count(job); o++)
         job->outputs[o].encoded_by = answer->outputs[o].encoded_by;
 }

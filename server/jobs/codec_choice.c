@@ -3,6 +3,17 @@
 
 #include "pipeline/srgb_table.h"
 
+bool codec_engine_takes(const struct job *job, const uint8_t *bytes, size_t memory_max) {
+    const struct format_record *format = format_record(job->probe.format);
+    const uint64_t end = job->pixels_offset + job_pixels_bytes(&job->probe.shape);
+    struct codec_limits limits = codec_limits_default;
+    struct heic_still still;
+    limits.memory_max = memory_max;
+    return job->decodes_apart && format->read_still && job->pixels_end == end &&
+           format->read_still(bytes + job->image_offset, job->image_length, &job->probe, &limits,
+                              &still);
+}
+
 /* Which file the device decodes: sets CHOICE, RUN and NOTES. */
 static enum codec_place read_file(const struct device_codec *codec,
                                   const struct codec_limits *limits,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* codec_choice.h - whether the device or the cores decode an image, and encode a result.
  *
- * Used by:  batch_gather.c, job by job, before a batch is laid out; command_run.c.
+ * Used by:  batch_gather.c, job by job, before a batch is laid out; command_run.c; submit.c.
  * Owns:     nothing; the caller releases the metadata of a choice.
  * Fails:    never: the cores take what the device does not.
  * Threads:  any.
@@ -36,6 +36,10 @@ struct codec_choice {
     bool described;           /* it has the profile, if there is one, before the pixels are there */
     uint32_t notes;
 };
+
+/* A GPU's video engine may decode JOB's image, in BYTES, the slot's, and no other image is
+ * decoded apart. MEMORY_MAX: of codec_limits. */
+bool codec_engine_takes(const struct job *job, const uint8_t *bytes, size_t memory_max);
 
 /* Sets CHOICE, and `jpeg` or `heic` of RUN, whose `in` is the probe's shape; `want` becomes
  * RUN_NOTHING. With CODEC NULL the cores do everything, for the reason CORES. */

@@ -41,11 +41,12 @@ enum {
 enum codec_place {
     CODEC_NOBODY,  /* nothing was encoded, or the device has no codec */
     CODEC_DEVICE,  /* the GPU */
-    CODEC_FORMAT,  /* not a JPEG */
+    CODEC_FORMAT,  /* neither a JPEG nor a HEIC for the GPU's engines */
     CODEC_KIND,    /* a JPEG that the GPU's codec does not take, or a second file of one image */
     CODEC_PROFILE, /* known only when decoded, or too long */
     CODEC_ROOM,    /* the slot has no room for what may come */
-    CODEC_REFUSED, /* the GPU's codec gave it back: damage, or a file too large for its room */
+    CODEC_REFUSED, /* the GPU's codec or engine gave it back: damage, or a file too large for its
+                      room */
     CODEC_FAILED,  /* the GPU could not run the batch */
     CODEC_PLACES
 };
@@ -105,6 +106,7 @@ struct job {
     bool decodes_apart;             /* the first run decodes the main image in a cell */
     bool by_engine;                 /* or a GPU's video engine may decode it, and nothing else is
                                        decoded in a cell */
+    bool engine_refused;            /* and has not; set by the dispatcher */
     uint64_t pixels_offset;         /* behind the upload, for an image that is decoded apart */
     uint64_t pixels_end;            /* of all images that are; 0: none is */
     bool accept_damage;             /* decode what is left of a damaged image (codec.h) */

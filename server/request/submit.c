@@ -8,6 +8,7 @@
 #include "config/memory.h"
 #include "pipeline/aux_image.h"
 #include "pipeline/plan_tree.h"
+#include "server/jobs/codec_choice.h"
 #include "server/request/capacity.h"
 
 #include <stdio.h>
@@ -361,8 +362,6 @@ static void place_pixels(struct job *job) {
         at += job_pixels_bytes(&gray);
     }
     job->pixels_end = at > job->pixels_offset ? at : 0;
-    job->by_engine = job->decodes_apart && format_record(job->probe.format)->read_still &&
-                     at == job->pixels_offset + job_pixels_bytes(&job->probe.shape);
 }
 
 static void fill_job(struct request *request, const struct work *work) {
@@ -377,6 +376,8 @@ static void fill_job(struct request *request, const struct work *work) {
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
     job->accept_damage = request->settings.accept_damage;
     place_pixels(job);
+    job->by_engine = codec_engine_takes(job, slot_bytes(request->service->slots, request->slot),
+                                        (size_t)request->service->config->codec_memory_bytes);
     job->json_only = request->answer == ANSWER_JSON;
     for (int o = 0; o < job_output_count(job); o++)
         job->outputs[o].apart = !job->json_only && format_record(job->outputs[o].type)->contained;
@@ -472,8 +473,7 @@ enum status request_submit(struct request *request, struct failure *failure) {
     add_cost(&work, request_job(request));
     request->pixels = count_pixels(request_job(request));
     if (!supervisor_submit(request->service->supervisor, request->slot, failure)) return STATUS_OK;
-    request_count_refusal(request, failure->status);
-    return failure->status;
+    return request_count_refusal(request, failure->status), failure->status;
 }
 
 void request_cancel(struct request *request) {

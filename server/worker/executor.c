@@ -68,6 +68,11 @@ static int refuse_plan(struct batch *batch, int *slots, int count, struct failur
     return left;
 }
 
+/* A job for a video engine is a batch, and has no other decoder here (job.h). */
+static bool lacks_decoder(const struct batch *batch) {
+    return batch->items[0].job->run == RUN_ENGINE && !batch->run_items[0].heic;
+}
+
 /* Takes a batch out of SLOTS and runs it; returns the number of slots that remain. */
 static int run_some(const struct executor *executor, struct lane *lane, int *slots, int count,
                     const struct attempt *attempt, struct failure *failure) {
@@ -84,7 +89,12 @@ static int run_some(const struct executor *executor, struct lane *lane, int *slo
         executor->leave(executor->context, slots, left);
         left = 0;
     }
-    run_together(&batch, lane, failure);
+    if (lacks_decoder(&batch)) {
+        fail(failure, STATUS_INTERNAL, "the video engines do not take this image");
+        batch_refuse(&batch, failure);
+    } else {
+        run_together(&batch, lane, failure);
+    }
     return left;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sessions and pictures of the video engines, with a library that plays them: what is opened and
- * kept, in which order tiles come, what an engine learns, and which pictures are refused. */
+/* Sessions and pictures of the video engines, with a library and a clock that play them: what is
+ * opened and kept, in which order tiles come, what an engine learns, and which pictures are
+ * refused. */
 #include "cuda/video_engine.h"
 
 #include "tests/pipeline/codecs/heic/parameter_sets.h"
@@ -17,7 +18,10 @@
 #include <dlfcn.h>
 #include <libgen.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { TILES_MAX = 256, ENGINES = 7 };
@@ -30,9 +34,28 @@ static const uint8_t slice[] = { 38, 1, 0xaf, 5, 6, 7 };
 /* The taker notes this. */
 static struct seen {
     uint32_t next, first_number; /* of takes; of the picture that the fake counts */
-    int waits, order_faults, fail_at;
-    bool wait_fails;
+    int begins, waits, order_faults, fail_at, cancel_at; /* cancel_at: in that wait; 0: never */
+    bool wait_fails, hold;                               /* hold: begin waits while this is set */
+    struct progress progress;
 } seen;
+
+/* The coarse clock, by which sessions age, is ahead of the true one. */
+static long ahead_ms;
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    const int failed = (int)syscall(SYS_clock_gettime, clock, now);
+    if (clock != CLOCK_MONOTONIC_COARSE) return failed;
+    now->tv_nsec += ahead_ms % 1000 * 1000000;
+    now->tv_sec += ahead_ms / 1000 + now->tv_nsec / 1000000000;
+    now->tv_nsec %= 1000000000;
+    return failed;
+}
+
+static void begin_picture(void *context) {
+    struct seen *this = context;
+    this->begins++;
+    while (__atomic_load_n(&this->hold, __ATOMIC_ACQUIRE)) usleep(1000);
+}
 
 static bool take(void *context, uint32_t number, const struct video_frame *frame) {
     struct seen *this = context;
@@ -44,12 +67,15 @@ static bool take(void *context, uint32_t number, const struct video_frame *frame
 }
 
 static bool wait_for(void *context) {
-    ((struct seen *)context)->waits++;
-    return !((struct seen *)context)->wait_fails;
+    struct seen *this = context;
+    if (++this->waits == this->cancel_at) this->progress.cancelled = 1;
+    return !this->wait_fails;
 }
 
 static bool decode(uint32_t width, uint32_t height, uint8_t bits, uint32_t count) {
-    const struct video_taker taker = { &seen, &seen, take, wait_for };
+    const struct video_taker taker = {
+        &seen.progress, &seen, &seen, begin_picture, take, wait_for
+    };
     parameters.width = width;
     parameters.height = height;
     parameters.bits = bits;
@@ -63,7 +89,15 @@ static bool decode(uint32_t width, uint32_t height, uint8_t bits, uint32_t count
     return good;
 }
 
-/* Sessions of tests before are closed: two further sizes replace them. */
+/* Pictures of the size, as many as there are engines: each opens a session. */
+static bool decode_often(uint32_t width, uint32_t height, uint8_t bits, uint32_t count) {
+    bool good = true;
+    for (int i = 0; i < ENGINES; i++) good &= decode(width, height, bits, count);
+    seen.begins = seen.waits = 0;
+    return good;
+}
+
+/* Sessions of tests before are closed: two further sizes replace them, and age. */
 static int set_up(void **state) {
     uint32_t random = 1;
     struct beside beside;
@@ -74,10 +108,12 @@ static int set_up(void **state) {
     fake->supported = 1;
     fake->creates_allowed = 1000;
     fake->damaged = fake->unmappable = fake->undecodable = -1;
+    ahead_ms += 2000;
     const bool good =
         video_engine_count(0) == ENGINES && decode(256, 256, 8, 1) && decode(256, 256, 10, 1);
-    fake->created = fake->destroyed = fake->most_mapped = 0;
-    seen.waits = 0;
+    fake->created = fake->create_calls = fake->destroyed = fake->most_mapped = 0;
+    seen.begins = seen.waits = 0;
+    ahead_ms += 2000;
     return good ? 0 : -1;
 }
 
@@ -91,10 +127,13 @@ static int open_sessions(void) {
 
 static void test_a_phone(void **state) {
     (void)state;
-    assert_true(decode(512, 512, 8, 48));
-    assert_int_equal(seen.next, 48);
-    assert_int_equal(seen.waits, 1);
-    assert_int_equal(fake->created, ENGINES);
+    for (int i = 0; i < ENGINES; i++) { /* one session more with each picture */
+        assert_true(decode(512, 512, 8, 48));
+        assert_int_equal(fake->created, i + 1);
+        assert_int_equal(seen.next, 48);
+    }
+    assert_int_equal(seen.waits, 6 + 3 + 2 + 2 + 2 + 1 + 1); /* 8 surfaces a session */
+    assert_int_equal(seen.begins, ENGINES);
     assert_int_equal(fake->most_mapped, 48);
     assert_true(decode(512, 512, 8, 48)); /* the sessions are kept */
     assert_int_equal(fake->created, ENGINES);
@@ -103,34 +142,43 @@ static void test_a_phone(void **state) {
 /* More tiles than surfaces: 7 sessions of 8. */
 static void test_rounds(void **state) {
     (void)state;
+    assert_true(decode_often(512, 512, 8, 48));
     assert_true(decode(512, 512, 8, 192));
     assert_int_equal(seen.next, 192);
     assert_int_equal(seen.waits, 4);
     assert_int_equal(fake->most_mapped, 56);
 }
 
+/* A place is taken for a second after its last use. */
 static void test_sizes(void **state) {
     (void)state;
-    assert_true(decode(512, 512, 8, 3));
+    for (int i = 0; i < 5; i++) assert_true(decode(512, 512, 8, 3));
     assert_int_equal(fake->created, 3); /* as many as it can use */
     assert_true(decode(512, 512, 8, 4));
     assert_int_equal(fake->created, 4);
     assert_true(decode(640, 512, 8, 1));
     assert_int_equal(open_sessions(), 5);
+    assert_false(decode(512, 512, 10, 2)); /* neither is old */
+    ahead_ms += 900;
     assert_true(decode(512, 512, 8, 1)); /* used last */
+    assert_false(decode(512, 512, 10, 2));
+    assert_int_equal(fake->create_calls, 5);
+    ahead_ms += 200;
     assert_true(decode(512, 512, 10, 2));
-    assert_int_equal(open_sessions(), 6);
+    assert_int_equal(open_sessions(), 5);
+    assert_false(decode(640, 512, 8, 1));
     assert_true(decode(512, 512, 8, 4));
-    assert_int_equal(fake->created, 7);
+    assert_int_equal(fake->created, 6);
 }
 
 /* Bytes of surfaces: a session alone may have more than all are to have. */
 static void test_large_ones(void **state) {
     (void)state;
     assert_true(decode(8192, 8192, 10, 3));
+    assert_true(decode(8192, 8192, 10, 3));
     assert_int_equal(fake->created, 1);
-    assert_int_equal(seen.waits, 3);
-    assert_true(decode(4096, 4096, 8, 9)); /* 96 MB a session */
+    assert_int_equal(seen.waits, 6);
+    assert_true(decode_often(4096, 4096, 8, 9)); /* 96 MB a session */
     assert_int_equal(fake->created, 1 + 5);
     for (int i = 0; i < FAKE_SESSIONS; i++) {
         const CUVIDDECODECREATEINFO *info = &fake->sessions[i].info;
@@ -167,6 +215,7 @@ static void test_facts_of_a_picture(void **state) {
     for (int i = 0; i < 300; i++) {
         struct beside beside;
         parameters = choose(&random, &beside);
+        ahead_ms += 1100;
         assert_true(decode(parameters.width, parameters.height, parameters.bits, 1));
         const struct hevc_parameters *p = &parameters;
         const CUVIDHEVCPICPARAMS *known = &fake->parameters;
@@ -232,6 +281,7 @@ static void test_facts_of_a_picture(void **state) {
 
 static void test_damage(void **state) {
     (void)state;
+    assert_true(decode_often(512, 512, 8, 20));
     for (int i = 0; i < 20; i++) {
         fake->damaged = fake->pictures + i;
         assert_false(decode(512, 512, 8, 20));
@@ -242,38 +292,96 @@ static void test_damage(void **state) {
     assert_int_equal(fake->destroyed, 1); /* of another size */
 }
 
-/* Sessions that failed are opened anew. */
+/* Sessions that failed are opened anew; their size keeps its place. */
 static void test_failures(void **state) {
     (void)state;
+    assert_true(decode_often(512, 512, 8, 20));
     fake->unmappable = fake->pictures + 13;
     assert_false(decode(512, 512, 8, 20));
     assert_int_equal(seen.waits, 1);
     assert_int_equal(fake->destroyed, 1 + ENGINES);
-    fake->undecodable = fake->pictures + 13;
+    fake->undecodable = fake->pictures + 3;
     assert_false(decode(512, 512, 8, 20));
-    assert_int_equal(fake->destroyed, 1 + 2 * ENGINES);
+    assert_int_equal(fake->destroyed, 2 + ENGINES);
     seen.fail_at = 4;
     assert_false(decode(512, 512, 8, 20));
     seen.fail_at = -1;
     seen.wait_fails = true;
     assert_false(decode(512, 512, 8, 20));
     seen.wait_fails = false;
+    assert_true(decode(640, 512, 8, 20));
+    assert_false(decode(768, 512, 8, 20));
     assert_true(decode(512, 512, 8, 20));
+    assert_int_equal(fake->created, ENGINES + 5);
 }
 
+/* A size that the GPU does not open is tried once a second, and has a place meanwhile. */
 static void test_few_sessions(void **state) {
     (void)state;
     fake->creates_allowed = 0;
+    for (int i = 0; i < 5; i++) assert_false(decode(512, 512, 8, 20));
+    assert_int_equal(fake->create_calls, 1);
+    fake->creates_allowed = 1;
+    assert_true(decode(640, 512, 8, 20));
     assert_false(decode(512, 512, 8, 20));
+    assert_false(decode(768, 512, 8, 20));
+    assert_int_equal(fake->create_calls, 2);
+    for (int i = 0; i < 5; i++) assert_true(decode(640, 512, 8, 20)); /* with the one it has */
+    assert_int_equal(fake->create_calls, 3);
     fake->creates_allowed = 2;
+    ahead_ms += 1100;
     assert_true(decode(512, 512, 8, 20));
     assert_int_equal(seen.next, 20);
-    assert_int_equal(fake->created, 2);
+    assert_true(decode(640, 512, 8, 20));
+    assert_int_equal(fake->created, 3);
+}
+
+static void *hold_engines(void *unused) {
+    (void)unused;
+    const struct video_taker taker = { NULL, &seen, &seen, begin_picture, take, wait_for };
+    return video_engine_decode(0, pictures, 1, &taker) ? &seen : NULL;
+}
+
+/* A job that is cancelled or late waits no longer for engines that others have. */
+static void test_the_wait_ends(void **state) {
+    (void)state;
+    pthread_t other;
+    void *good;
+    struct progress progress = { .cancelled = 1 };
+    const struct video_taker taker = { &progress, &seen, &seen, begin_picture, take, wait_for };
+    assert_true(decode(512, 512, 8, 1));
+    seen.next = 0;
+    seen.first_number++;
+    seen.begins = 0;
+    __atomic_store_n(&seen.hold, true, __ATOMIC_RELEASE);
+    assert_int_equal(pthread_create(&other, NULL, hold_engines, NULL), 0);
+    while (!__atomic_load_n(&seen.begins, __ATOMIC_ACQUIRE)) usleep(1000);
+    assert_false(video_engine_decode(0, pictures, 1, &taker));
+    progress.cancelled = 0;
+    progress.deadline_ns = clock_coarse_ns() + 20000000;
+    assert_false(video_engine_decode(0, pictures, 1, &taker));
+    assert_true(clock_coarse_ns() > progress.deadline_ns);
+    __atomic_store_n(&seen.hold, false, __ATOMIC_RELEASE);
+    pthread_join(other, &good);
+    assert_non_null(good);
+    assert_int_equal(seen.begins, 1);
+}
+
+/* Between two rounds. */
+static void test_the_work_ends(void **state) {
+    (void)state;
+    assert_true(decode_often(512, 512, 8, 20));
+    seen.cancel_at = 2;
+    assert_false(decode(512, 512, 8, 192));
+    assert_int_equal(seen.next, 2 * 56);
+    seen.progress.cancelled = 0;
+    assert_true(decode(512, 512, 8, 192));
+    assert_int_equal(fake->created, ENGINES);
 }
 
 static void test_other_gpus(void **state) {
     (void)state;
-    const struct video_taker taker = { &seen, &seen, take, wait_for };
+    const struct video_taker taker = { NULL, &seen, &seen, begin_picture, take, wait_for };
     fake->supported = 0;
     assert_int_equal(video_engine_count(1), 0);
     assert_int_equal(video_engine_count(-1), 0);
@@ -293,7 +401,7 @@ static void test_the_last_lane_ends_sessions(void **state) {
     (void)state;
     video_engine_open(0);
     video_engine_open(0);
-    assert_true(decode(512, 512, 8, 20));
+    assert_true(decode_often(512, 512, 8, 20));
     video_engine_close();
     assert_int_equal(open_sessions(), ENGINES + 1);
     video_engine_close();
@@ -333,6 +441,8 @@ int main(int argc, char **argv) {
         TEST(test_damage),
         TEST(test_failures),
         TEST(test_few_sessions),
+        TEST(test_the_wait_ends),
+        TEST(test_the_work_ends),
         TEST(test_other_gpus),
         TEST(test_the_last_lane_ends_sessions),
     };

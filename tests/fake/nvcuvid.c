@@ -26,6 +26,7 @@ CUresult cuvidGetDecoderCaps(CUVIDDECODECAPS *caps) {
 CUresult cuvidCreateDecoder(CUvideodecoder *decoder, CUVIDDECODECREATEINFO *info) {
     int i = 0;
     while (i < FAKE_SESSIONS - 1 && fake.sessions[i].open) i++;
+    fake.create_calls++;
     if (fake.creates_allowed <= 0) return CUDA_ERROR_UNKNOWN;
     fake.creates_allowed--;
     fake.created++;

@@ -25,7 +25,7 @@ struct fake {
     int damaged, unmappable, undecodable; /* the picture of that number; -1: none */
     /* seen by it */
     struct fake_session sessions[FAKE_SESSIONS];
-    int created, destroyed, pictures, mapped, most_mapped, faults;
+    int created, create_calls, destroyed, pictures, mapped, most_mapped, faults;
     CUVIDHEVCPICPARAMS parameters; /* of the last picture */
     CUVIDPICPARAMS picture;
     unsigned char bytes[64]; /* of its slice */

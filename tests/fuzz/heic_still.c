@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
             const struct hevc_unit *slice = &tiles[i].slice;
             if (slice->bytes < bytes || slice->length < 3 ||
                 slice->length > (size_t)(bytes + length - slice->bytes) || p->width > 8192 ||
-                p->height > 8192 || p->columns > 21 || p->rows > 21 ||
+                p->height > 8192 || p->columns > 10 || p->rows > 10 ||
                 p->left + still.header.tiling[layer].width > p->width ||
                 p->top + still.header.tiling[layer].height > p->height)
                 abort();

@@ -79,7 +79,17 @@ static inline bool make_tables(const struct heic_still *still, const struct canv
 
 /* ---- tiles */
 
+/* The wait for the engines, which ends before the first tile. */
+struct engine_wait {
+    const struct progress *progress; /* of the job */
+    bool over;
+    double ms;            /* its length */
+    cudaEvent_t ended[2]; /* recorded then, on the lane's stream; NULL: none */
+};
+
 struct taking {
+    struct engine_wait *wait;
+    int64_t since_ns; /* of clock_ns: the wait began */
     const struct canvas *canvas;
     const struct isobmff_tiling *tiling;
     const struct heic_still_tile *tiles;
@@ -95,6 +105,16 @@ static inline bool copy_plane(struct taking *taking, uint8_t *to, size_t stride,
         taking->error = cudaMemcpy2DAsync(to, stride, (const uint8_t *)(uintptr_t)from, pitch,
                                           width, height, cudaMemcpyDeviceToDevice, taking->stream);
     return taking->error == cudaSuccess;
+}
+
+static inline void begin_tiles(void *context) {
+    struct taking *taking = (struct taking *)context;
+    struct engine_wait *wait = taking->wait;
+    if (wait->over) return;
+    wait->over = true;
+    wait->ms = ns_to_ms(clock_ns() - taking->since_ns);
+    for (int i = 0; i < 2; i++)
+        if (wait->ended[i]) cudaEventRecord(wait->ended[i], taking->stream);
 }
 
 static inline bool take_tile(void *context, uint32_t number, const struct video_frame *frame) {
@@ -127,21 +147,24 @@ static inline bool wait_for_copies(void *context) {
     return error == cudaSuccess;
 }
 
-/* Decodes the tiles of the colours, or of ALPHA, into CANVAS. *WHOLE: none is refused. */
+/* Decodes the tiles of the colours, or of ALPHA, into CANVAS. *WHOLE: none is refused,
+ * and the job is still wanted. */
 static inline cudaError_t decode_tiles(cudaStream_t stream, const struct heic_still *still,
-                                       bool alpha, const struct canvas *canvas, bool *whole) {
+                                       bool alpha, const struct canvas *canvas,
+                                       struct engine_wait *wait, bool *whole) {
     const uint32_t count = heic_still_count(still, alpha);
     struct heic_still_tile *tiles = (struct heic_still_tile *)calloc(count, sizeof *tiles);
     struct video_picture *pictures = (struct video_picture *)calloc(count, sizeof *pictures);
-    struct taking taking = {
-        canvas, &still->header.tiling[alpha], tiles, alpha, stream, cudaSuccess
-    };
-    const struct video_taker taker = { stream, &taking, take_tile, wait_for_copies };
+    struct taking taking = { wait,  0,     canvas, &still->header.tiling[alpha],
+                             tiles, alpha, stream, cudaSuccess };
+    const struct video_taker taker = { wait->progress, stream,    &taking,
+                                       begin_tiles,    take_tile, wait_for_copies };
     int gpu = 0;
     *whole = tiles && pictures && heic_still_tiles(still, alpha, tiles);
     for (uint32_t i = 0; i < count && *whole; i++)
         pictures[i] = { &tiles[i].parameters, tiles[i].slice };
     taking.error = cudaGetDevice(&gpu);
+    taking.since_ns = clock_ns();
     *whole = *whole && video_engine_decode(gpu, pictures, count, &taker);
     free(pictures);
     free(tiles);

@@ -11,11 +11,16 @@ enum {
     IDR_W_RADL = 19,
     IDR_N_LP = 20,
     SLICES = 32, /* types below are slices */
-    SLICE_INTRA = 2
+    SLICE_INTRA = 2,
+    UNITS_MAX = 16 /* of an item: the front, which has other clients, looks at all */
 };
 
 /* Bounds of the standard; of sides: of video engines. */
 enum { SIDE_MAX = 8192, SHORT_TERM_SETS_MAX = 64, LONG_TERM_MAX = 32, PICTURES_MAX = 16 };
+enum { SEGMENT_MAX = 4095, DENOMINATOR_MAX = 16, VECTOR_MAX = 15 };
+
+/* Bounds of libde265: of numbers that are skipped, and of the VPS. */
+enum { SKIPPED_MAX = (1 << 21) - 2, HRDS_MAX = 1023 };
 
 enum { UNSPECIFIED = 2 }; /* primaries and matrix of H.273 */
 
@@ -33,7 +38,41 @@ static int8_t take_within(struct bits *bits, int least, int most) {
 }
 
 static void skip_golombs(struct bits *bits, unsigned count) {
-    for (unsigned i = 0; i < count; i++) take_golomb(bits);
+    for (unsigned i = 0; i < count; i++) take_up_to(bits, SKIPPED_MAX);
+}
+
+/* sps_max_dec_pic_buffering_minus1 and so on. Returns the first number of the last layer. */
+static uint32_t skip_buffering(struct bits *bits, unsigned sub_layers) {
+    uint32_t pictures = 0;
+    for (unsigned left = take_bit(bits) ? sub_layers + 1 : 1; left; left--) {
+        pictures = take_up_to(bits, PICTURES_MAX - 1);
+        skip_golombs(bits, 2);
+    }
+    return pictures;
+}
+
+/* ---- the video parameter set */
+
+/* Nothing of the set matters here, but libde265 reads it, and may refuse it. */
+static bool check_video(const struct hevc_unit *unit) {
+    struct bits bits = { .bytes = unit->bytes, .length = unit->length };
+    skip_bits(&bits, HEAD_BITS + 4 + 2);
+    const unsigned further_layers = take_bits(&bits, 6);
+    const unsigned sub_layers = take_bits(&bits, 3);
+    if (further_layers || sub_layers >= SUB_LAYERS_MAX) return false;
+    skip_bits(&bits, 1 + 16);
+    skip_profile(&bits, sub_layers);
+    skip_buffering(&bits, sub_layers);
+    skip_bits(&bits, 6);
+    if (take_golomb(&bits)) return false; /* sets of layers */
+    if (take_bit(&bits)) {                /* timing */
+        skip_bits(&bits, 64);
+        if (take_bit(&bits)) {
+            skip_golombs(&bits, 1);
+            take_up_to(&bits, HRDS_MAX);
+        }
+    }
+    return !bits.failed;
 }
 
 /* ---- the sequence parameter set */
@@ -76,32 +115,23 @@ static void read_pcm(struct bits *bits, struct hevc_parameters *p) {
         bits->failed = true;
 }
 
-/* st_ref_pic_set INDEX; COUNTS: pictures of each set. */
-static void skip_reference_set(struct bits *bits, unsigned index, uint8_t *counts) {
-    if (index && take_bit(bits)) { /* from the set before it */
-        uint8_t kept = 0;
-        skip_bits(bits, 1);
-        skip_golombs(bits, 1);
-        for (unsigned i = 0; i <= counts[index - 1]; i++)
-            if (take_bit(bits) || take_bit(bits)) kept++;
-        if (kept > PICTURES_MAX) bits->failed = true;
-        counts[index] = kept;
-        return;
-    }
-    uint32_t pictures = take_up_to(bits, PICTURES_MAX);
-    pictures += take_up_to(bits, PICTURES_MAX - pictures);
+/* st_ref_pic_set of at most MOST pictures. One that is inferred from the set before it is refused:
+ * its pictures are counted in another way. */
+static void skip_reference_set(struct bits *bits, bool inferrable, uint32_t most) {
+    if (inferrable && take_bit(bits)) bits->failed = true;
+    uint32_t pictures = take_up_to(bits, most);
+    pictures += take_up_to(bits, most - pictures);
     for (uint32_t i = 0; i < pictures; i++) {
         skip_golombs(bits, 1);
         skip_bits(bits, 1);
     }
-    counts[index] = (uint8_t)pictures;
 }
 
-static void read_references(struct bits *bits, struct hevc_parameters *p) {
-    uint8_t counts[SHORT_TERM_SETS_MAX];
+/* MOST: pictures of a set. */
+static void read_references(struct bits *bits, struct hevc_parameters *p, uint32_t most) {
     p->short_term_sets = (uint8_t)take_up_to(bits, SHORT_TERM_SETS_MAX);
     for (unsigned i = 0; i < p->short_term_sets && !bits->failed; i++)
-        skip_reference_set(bits, i, counts);
+        skip_reference_set(bits, i > 0, most);
     p->long_term = take_bit(bits);
     if (!p->long_term) return;
     p->long_term_pictures = (uint8_t)take_up_to(bits, LONG_TERM_MAX);
@@ -132,7 +162,8 @@ static void read_usability(struct bits *bits, struct hevc_parameters *p) {
     }
     if (take_bit(bits)) { /* restrictions */
         skip_bits(bits, 3);
-        skip_golombs(bits, 5);
+        take_up_to(bits, SEGMENT_MAX);
+        for (int i = 0; i < 4; i++) take_up_to(bits, i < 2 ? DENOMINATOR_MAX : VECTOR_MAX);
     }
 }
 
@@ -151,13 +182,13 @@ static bool read_sequence(const struct hevc_unit *unit, struct hevc_parameters *
     p->bits = (uint8_t)(8 + take_up_to(&bits, 2));
     if (8 + take_golomb(&bits) != p->bits) return false;
     p->log2_poc_lsb = (uint8_t)(4 + take_up_to(&bits, 12));
-    skip_golombs(&bits, take_bit(&bits) ? 3 * (sub_layers + 1) : 3);
+    const uint32_t pictures = skip_buffering(&bits, sub_layers);
     read_blocks(&bits, p);
     if (take_bit(&bits)) return false; /* scaling lists */
     p->amp = take_bit(&bits);
     p->sao = take_bit(&bits);
     read_pcm(&bits, p);
-    read_references(&bits, p);
+    read_references(&bits, p, pictures);
     p->temporal_mvp = take_bit(&bits);
     p->strong_intra_smoothing = take_bit(&bits);
     p->primaries = p->matrix = UNSPECIFIED;
@@ -189,7 +220,7 @@ static uint32_t blocks_of(const struct hevc_parameters *p, uint32_t side) {
 
 static void read_tiles(struct bits *bits, struct hevc_parameters *p) {
     const uint32_t across = blocks_of(p, p->width), down = blocks_of(p, p->height);
-    const uint32_t most = HEVC_TILES_MAX - 2; /* as many as level 6.2 has columns, less one */
+    const uint32_t most = HEVC_TILES_MAX - 1;
     p->columns = (uint8_t)(1 + take_up_to(bits, across - 1 < most ? across - 1 : most));
     p->rows = (uint8_t)(1 + take_up_to(bits, down - 1 < most ? down - 1 : most));
     p->uniform = take_bit(bits);
@@ -238,36 +269,36 @@ static bool read_picture(const struct hevc_unit *unit, struct hevc_parameters *p
     if (take_bit(&bits)) read_deblocking(&bits, p);
     if (take_bit(&bits)) return false; /* scaling lists */
     p->lists_modification = take_bit(&bits);
-    p->log2_parallel_merge = (uint8_t)(2 + take_up_to(&bits, 4));
+    p->log2_parallel_merge =
+        (uint8_t)(2 + take_up_to(&bits, p->log2_min_block + p->log2_diff_block - 2u));
     p->slice_extension = take_bit(&bits);
     const bool extended = take_bit(&bits);
     return !bits.failed && !extended;
 }
 
-/* ---- both */
+/* ---- all sets */
 
-static const struct hevc_unit *only_set(const struct hevc_configuration *configuration,
-                                        unsigned type) {
-    const struct hevc_unit *found = NULL;
-    for (unsigned i = 0; i < configuration->count; i++) {
-        if (hevc_unit_type(configuration->sets[i].bytes) != type) continue;
-        if (found) return NULL;
-        found = &configuration->sets[i];
-    }
-    return found;
+static bool is_of_other_layer(const uint8_t *unit) {
+    return unit[0] & 1 || unit[1] >> 3;
 }
 
 bool hevc_parameters_read(const struct hevc_configuration *configuration,
                           struct hevc_parameters *parameters) {
-    const struct hevc_unit *sequence = only_set(configuration, HEVC_SPS);
-    const struct hevc_unit *picture = only_set(configuration, HEVC_PPS);
+    const struct hevc_unit *sets[3] = { NULL, NULL, NULL }; /* VPS, SPS, PPS: one of a kind */
     memset(parameters, 0, sizeof *parameters);
-    return sequence && picture && read_sequence(sequence, parameters) &&
-           read_picture(picture, parameters);
+    for (unsigned i = 0; i < configuration->count; i++) {
+        const struct hevc_unit *set = &configuration->sets[i];
+        const unsigned kind = hevc_unit_type(set->bytes) - HEVC_VPS;
+        if (sets[kind] || is_of_other_layer(set->bytes)) return false;
+        sets[kind] = set;
+    }
+    return sets[1] && sets[2] && (!sets[0] || check_video(sets[0])) &&
+           read_sequence(sets[1], parameters) && read_picture(sets[2], parameters);
 }
 
 /* ---- the slice */
 
+/* An intra picture that is shown. */
 static bool is_intra(const struct hevc_parameters *parameters, const struct hevc_unit *slice) {
     struct bits bits = { .bytes = slice->bytes, .length = slice->length };
     skip_bits(&bits, HEAD_BITS);
@@ -276,7 +307,9 @@ static bool is_intra(const struct hevc_parameters *parameters, const struct hevc
     const uint32_t picture_id = take_golomb(&bits);
     skip_bits(&bits, parameters->extra_slice_bits);
     const uint32_t kind = take_golomb(&bits);
-    return !bits.failed && first && picture_id == parameters->picture_id && kind == SLICE_INTRA;
+    const bool hidden = parameters->output_flag && !take_bit(&bits);
+    return !bits.failed && first && picture_id == parameters->picture_id && kind == SLICE_INTRA &&
+           !hidden;
 }
 
 bool hevc_slice_find(const struct hevc_configuration *configuration,
@@ -284,13 +317,13 @@ bool hevc_slice_find(const struct hevc_configuration *configuration,
                      struct hevc_unit *slice) {
     const unsigned head = configuration->length_bytes;
     *slice = (struct hevc_unit){ NULL, 0 };
+    unsigned units = 0;
     for (size_t at = 0, size = 0; at < length; at += size) {
-        if (length - at < head) return false;
+        if (++units > UNITS_MAX || length - at < head) return false;
         for (unsigned i = size = 0; i < head; i++) size = size << 8 | bytes[at++];
         if (size < 3 || size > length - at) return false;
         const unsigned type = hevc_unit_type(bytes + at);
-        const bool other_layer = bytes[at] & 1 || bytes[at + 1] >> 3;
-        if (type >= SLICES || other_layer) continue;
+        if (type >= SLICES || is_of_other_layer(bytes + at)) continue;
         if (slice->bytes || (type != IDR_W_RADL && type != IDR_N_LP)) return false;
         *slice = (struct hevc_unit){ bytes + at, size };
     }

@@ -7,18 +7,20 @@
  * Used by:  heic/still.c; cuda/video_engine.c.
  * Owns:     nothing.
  * Fails:    returns false; also for what no camera writes: scaling lists, extensions, several
- *           parameter sets of a kind, several slices (libde265 1.0.11 filters chroma at their edges
- *           in another way than the standard and the engine do), other chroma than 4:2:0, more
- *           than 10 bits.
+ *           parameter sets of a kind or of other layers, sets of references that are inferred,
+ *           pictures that are not shown, several slices (libde265 1.0.11 filters chroma at their
+ *           edges in another way than the standard and the engine do), other chroma than 4:2:0,
+ *           more than 10 bits; and for what libde265 refuses.
  * Threads:  any.
- * Source:   ITU-T H.265, 7.3.2.2 (SPS), 7.3.2.3 (PPS), 7.3.6.1 (slices), E.2.1 (VUI).
+ * Source:   ITU-T H.265, 7.3.2.1 (VPS), 7.3.2.2 (SPS), 7.3.2.3 (PPS), 7.3.6.1 (slices) and E.2.1
+ *           (VUI); libde265's sources.
  */
 #ifndef BURIN_HEVC_PARAMETERS_H
 #define BURIN_HEVC_PARAMETERS_H
 
 #include "pipeline/codecs/heic/configuration.h"
 
-enum { HEVC_TILES_MAX = 22 /* columns, or rows */ };
+enum { HEVC_TILES_MAX = 10 /* columns, or rows, as libde265 takes them */ };
 
 /* The standard's syntax elements, with what it subtracts added again: log2_min_block is
  * log2_min_luma_coding_block_size_minus3 + 3. */

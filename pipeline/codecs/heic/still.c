@@ -9,28 +9,39 @@ enum { UNSPECIFIED = 2, PRIMARIES = 10, MATRICES = 10 }; /* of H.273, as libde26
 
 /* ---- tiles */
 
-static bool read_tile(const struct heic_still *still, const struct isobmff_tile *from,
-                      const struct isobmff_tiling *tiling, struct heic_still_tile *tile) {
-    const struct hevc_parameters *p = &tile->parameters;
-    struct hevc_configuration configuration;
-    return !heic_configuration_read(still->bytes, &from->configuration, tiling, &configuration) &&
-           hevc_parameters_read(&configuration, &tile->parameters) &&
-           p->bits == still->header.bits && p->width >= SIDE_MIN && p->width <= SIDE_MAX &&
-           p->height >= SIDE_MIN && p->height <= SIDE_MAX && p->left + tiling->width <= p->width &&
-           p->top + tiling->height <= p->height &&
-           hevc_slice_find(&configuration, p, still->bytes + from->coded.at, from->coded.length,
-                           &tile->slice);
+/* The parameters of the first tile, which are those of all: front and worker read them once. */
+static bool read_parameters(const struct heic_still *still, const struct isobmff_tile *first,
+                            const struct isobmff_tiling *tiling,
+                            struct hevc_configuration *configuration, struct hevc_parameters *p) {
+    return !heic_configuration_read(still->bytes, &first->configuration, tiling, configuration) &&
+           hevc_parameters_read(configuration, p) && p->bits == still->header.bits &&
+           p->width >= SIDE_MIN && p->width <= SIDE_MAX && p->height >= SIDE_MIN &&
+           p->height <= SIDE_MAX && p->left + tiling->width <= p->width &&
+           p->top + tiling->height <= p->height;
+}
+
+static bool has_configuration_of(const struct heic_still *still, const struct isobmff_tile *tile,
+                                 const struct isobmff_tile *first) {
+    const struct isobmff_place *one = &tile->configuration, *other = &first->configuration;
+    return one->length == other->length &&
+           memcmp(still->bytes + one->at, still->bytes + other->at, one->length) == 0;
 }
 
 bool heic_still_tiles(const struct heic_still *still, bool alpha, struct heic_still_tile *tiles) {
     struct isobmff_tile *found = malloc(sizeof *found * ISOBMFF_ITEMS_MAX);
     struct isobmff_tiling tiling;
+    struct hevc_configuration configuration;
     const uint32_t count = heic_still_count(still, alpha);
     bool good = found && !isobmff_tiles(still->bytes, still->length, &still->header.picture, alpha,
                                         &tiling, found);
-    good = good && memcmp(&tiling, &still->header.tiling[alpha], sizeof tiling) == 0;
-    for (uint32_t i = 0; i < count && good; i++)
-        good = read_tile(still, &found[i], &tiling, &tiles[i]);
+    good = good && memcmp(&tiling, &still->header.tiling[alpha], sizeof tiling) == 0 &&
+           read_parameters(still, found, &tiling, &configuration, &tiles->parameters);
+    for (uint32_t i = 0; i < count && good; i++) {
+        tiles[i].parameters = tiles->parameters;
+        good = has_configuration_of(still, &found[i], found) &&
+               hevc_slice_find(&configuration, &tiles->parameters, still->bytes + found[i].coded.at,
+                               found[i].coded.length, &tiles[i].slice);
+    }
     free(found);
     return good;
 }

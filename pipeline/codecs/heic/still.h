@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* still.h - a HEIC that a GPU's video engine can decode, as its tiles are put to the engine.
  *
- * Used by:  server/jobs/codec_choice.c, by the format's record; cuda/codecs/hevc_decode.cu.
+ * Used by:  server/jobs/codec_choice.c, by the format's record, in the front too;
+ *           cuda/codecs/hevc_decode.cu.
  * Owns:     nothing; all points into the file's bytes.
  * Fails:    returns false: what is broken, or unusual (parameters.h), is libde265's.
  * Threads:  any.
- * Limits:   tiles of 144 to 8192 pixels a side, which all engines take.
+ * Limits:   tiles of 144 to 8192 pixels a side, which all engines take, with the same hvcC.
  */
 #ifndef BURIN_HEIC_STILL_H
 #define BURIN_HEIC_STILL_H

@@ -126,6 +126,32 @@ static void jobs_abreast_are_not_long(void **state) {
     assert_int_equal(backlog_job(&cpu, 9, true, 0).duration, JOB_SHORT);
 }
 
+/* One job has a GPU's video engines at a time, however long it takes. */
+static void jobs_for_engines_wait_for_one_another(void **state) {
+    (void)state;
+    struct backlog backlog = make(4, false);
+    struct forecast_round round = { .now = 0 };
+    const struct forecast_job slow = { .own_ms = { 9000 }, .engine = true, .engine_ms = 30 };
+    const struct forecast_job quick = { .own_ms = { 7 }, .engine = true, .engine_ms = 2 };
+    backlog.many = 8;
+    round.backlogs[0] = backlog;
+    const struct backlog_job first = forecast_reserve(&round, &slow, 0);
+    assert_int_equal(first.duration, JOB_ENGINE);
+    CHECK(first.ms, 9000);
+    for (int i = 0; i < 15; i++) {
+        CHECK(backlog_wait_ms(&round.backlogs[0], &first, 0), 30 + 2 * i);
+        assert_true(backlog_has_room(&round.backlogs[0], JOB_ENGINE, true));
+        forecast_reserve(&round, &quick, 0);
+    }
+    assert_false(backlog_has_room(&round.backlogs[0], JOB_ENGINE, true));
+    assert_true(backlog_has_room(&round.backlogs[0], JOB_MEDIUM, true));
+    CHECK(wait_ms(&round.backlogs[0], 0.3, 0), 0); /* others run kernels meanwhile */
+    CHECK(wait_ms(&round.backlogs[0], 30, 0), 0);
+    backlog_remove(&round.backlogs[0], &first);
+    assert_true(backlog_has_room(&round.backlogs[0], JOB_ENGINE, true));
+    CHECK(backlog_wait_ms(&round.backlogs[0], &first, 0), 30);
+}
+
 static bool has_room(const struct backlog *backlog, double ms) {
     return backlog_has_room(backlog, backlog_job(backlog, ms, false, 0).duration, true);
 }
@@ -328,6 +354,7 @@ int main(void) {
         cmocka_unit_test(lanes_that_are_apart_wait_for_their_own_kind),
         cmocka_unit_test(lanes_that_are_apart_have_room_of_their_own),
         cmocka_unit_test(jobs_abreast_are_not_long),
+        cmocka_unit_test(jobs_for_engines_wait_for_one_another),
         cmocka_unit_test(a_worker_that_does_not_move_is_late),
         cmocka_unit_test(jobs_that_ended_count_no_more),
         cmocka_unit_test(speed_is_learned_while_no_lane_is_idle),

@@ -66,16 +66,57 @@ static void test_other_devices(void **state) {
     end_without(ill);
 }
 
-/* A worker has no decoder but its engine, and answers so. */
+/* A worker has no decoder but its engine, and answers so; or the GPU has no memory. */
 static void test_refused(void **state) {
     (void)state;
-    const int slot = submit_to("auto");
-    assert_int_equal(sent_to(slot), GPU);
-    slot_shared_job(slots, slot)->failure.status = STATUS_INTERNAL;
-    planned(slot);
-    assert_false(complete(slot));
-    assert_int_equal(sent_to(slot), CELL);
-    end_without(slot);
+    static const enum status statuses[] = { STATUS_INTERNAL, STATUS_NO_MEMORY };
+    for (int i = 0; i < 2; i++) {
+        const int slot = submit_to("auto");
+        assert_int_equal(sent_to(slot), GPU);
+        struct job *shared = slot_shared_job(slots, slot);
+        shared->failure.status = statuses[i];
+        shared->progress.step = shared->progress.done = shared->progress.total = 7;
+        planned(slot);
+        workers.all[CELL].wanted = false;
+        workers.all[CELL].pid = 0;
+        assert_false(complete(slot));
+        assert_true(workers.all[CELL].wanted); /* at once */
+        workers.all[CELL].pid = 1 << 30;
+        dispatcher_assign(dispatcher);
+        assert_int_equal(sent_to(slot), CELL);
+        const struct progress *progress = &slot_shared_job(slots, slot)->progress;
+        assert_int_equal(progress->step + progress->done + progress->total, 0);
+        end_without(slot);
+        assert_int_equal(slot_job(slots, slot)->decoded_by, CODEC_REFUSED); /* for the metrics */
+    }
+}
+
+/* 16 jobs keep the engines busy; others for the same GPU pass those that wait. */
+static void test_few_at_once(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    int engine[18];
+    workers.all[GPU].capacity = 100;
+    workers.all[GPU].lanes = 4;
+    workers.all[GPU].many = 40;
+    for (int i = 0; i < 18; i++) {
+        engine[i] = submit_to("cuda");
+        assert_int_equal(sent_to(engine[i]), i < 16 ? GPU : NOBODY);
+    }
+    assert_int_equal(slot_job(slots, engine[0])->duration, JOB_MEDIUM);
+    for (int abreast = 0; abreast < 2; abreast++) {
+        const int slot = new_job("cuda");
+        struct job *job = slot_job(slots, slot);
+        job->decodes_apart = false;
+        job->pixels_end = 0;
+        job->abreast = abreast;
+        assert_int_equal(dispatcher_submit(dispatcher, slot, &failure), STATUS_OK);
+        assert_int_equal(sent_to(slot), GPU);
+    }
+    planned(engine[3]);
+    assert_true(complete(engine[3]));
+    assert_int_equal(sent_to(engine[16]), GPU);
+    assert_int_equal(sent_to(engine[17]), NOBODY);
 }
 
 static void test_other_failures_are_the_answer(void **state) {
@@ -160,6 +201,7 @@ int main(void) {
         RUNS_TEST(test_refused),         RUNS_TEST(test_other_failures_are_the_answer),
         RUNS_TEST(test_the_worker_dies), RUNS_TEST(test_no_engine_is_left),
         RUNS_TEST(test_holds_no_pixels), RUNS_TEST(test_results_of_a_cell),
+        RUNS_TEST(test_few_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

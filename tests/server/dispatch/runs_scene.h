@@ -21,7 +21,7 @@
 #ifndef GPUS
 #define GPUS 0
 #endif
-enum { SLOTS = 8, CPU = 0, GPU = 1, CELL = 1 + GPUS, OTHER, WORKERS, NOBODY = -1 };
+enum { SLOTS = 24, CPU = 0, GPU = 1, CELL = 1 + GPUS, OTHER, WORKERS, NOBODY = -1 };
 enum { UPLOAD = 1000, PROFILE = 100, WIDTH = 30, HEIGHT = 20, AT = SLOT_PAGE };
 enum { PIXELS = WIDTH * HEIGHT * 3, DECODER = 1500 };
 static const struct config usual = { .queue_jobs = 4,

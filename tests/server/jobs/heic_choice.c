@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Jobs whose HEIC the device decodes, by the twin of its engines, against the same jobs on the CPU.
- * covers: server/jobs/codec_choice.c server/worker/batch.c server/worker/batch_gather.c */
+ * covers: server/jobs/codec_choice.c server/worker/batch.c server/worker/batch_gather.c
+ * covers: server/worker/executor.c pipeline/run.c */
 #include "server/jobs/codec_choice.h"
 
 #include "pipeline/codecs/heic/library.h"
@@ -12,10 +13,10 @@ enum { SPAN = 4 << 20, HEICS = 5 };
 static const char *const names[HEICS] = { "one", "grid", "turned3", "one_ten", "alpha" };
 static struct lane *lane;
 
-static struct bytes heic(const char *name) {
+static struct bytes heic_of(const char *folder, const char *name) {
     char path[128];
     struct bytes bytes = { malloc(1 << 16), 0 };
-    snprintf(path, sizeof path, "tests/fuzz/corpus/heic_still/%s.heic", name);
+    snprintf(path, sizeof path, "tests/fuzz/corpus/%s/%s.heic", folder, name);
     FILE *in = fopen(path, "rb");
     assert_non_null(in);
     bytes.length = fread(bytes.data, 1, 1 << 16, in);
@@ -23,8 +24,14 @@ static struct bytes heic(const char *name) {
     return bytes;
 }
 
+static struct bytes heic(const char *name) {
+    return heic_of("heic_still", name);
+}
+
 static void clear(void) {
     twin_device.stills = twin_device.batches = twin_device.decoded = 0;
+    twin_device.reserves = twin_device.encoded = 0;
+    twin_device.queue_ms = 0;
     twin_device.refuses_stills = false;
     file_jobs.executor.limits.exposed = false;
     memset(file_jobs.decoded, 0, sizeof file_jobs.decoded);
@@ -78,22 +85,85 @@ static void forget(void) {
     file_jobs.count = 0;
 }
 
-/* A worker of the daemon has no decoder but the engine: a cell has. */
+static struct job *run_in_a_worker(struct bytes file) {
+    clear();
+    file_jobs.executor.limits.exposed = true;
+    add_and_free(file, "histeq", &(struct wish){ .type = FORMAT_JPEG });
+    struct job *job = job_of(0);
+    job->decodes_apart = job->by_engine = true;
+    job->run = RUN_ENGINE;
+    run_side(file_jobs.device, 1, true);
+    return job;
+}
+
+/* A worker of the daemon has no decoder but the engine: a cell has. A picture that the engine finds
+ * damaged costs no further step, nor memory for the cores. */
 static void in_a_worker(void **state) {
     (void)state;
-    clear();
     if (heic_reading_missing()) skip();
-    file_jobs.executor.limits.exposed = true;
-    for (int refuses = 0; refuses < 2; refuses++) {
-        twin_device.refuses_stills = refuses;
-        add_and_free(heic("grid"), "histeq", &(struct wish){ .type = FORMAT_JPEG });
-        struct job *job = job_of(0);
-        job->decodes_apart = job->by_engine = true;
-        job->run = RUN_ENGINE;
-        run_side(file_jobs.device, 1, true);
-        assert_int_equal(job->failure.status, refuses ? STATUS_INTERNAL : STATUS_OK);
-        if (!refuses) assert_int_equal(job->decoded_by, CODEC_DEVICE);
-        forget();
+    const struct job *job = run_in_a_worker(heic("grid"));
+    assert_int_equal(job->failure.status, STATUS_OK);
+    assert_int_equal(job->decoded_by, CODEC_DEVICE);
+    assert_int_equal(twin_device.encoded, 1);
+    forget();
+    struct bytes damaged = heic("grid");
+    memset(damaged.data + damaged.length - 300, 0, 200);
+    job = run_in_a_worker(damaged);
+    assert_int_equal(job->failure.status, STATUS_INTERNAL);
+    assert_int_equal(twin_device.stills, 1);
+    assert_int_equal(twin_device.encoded, 0);
+    assert_int_equal(twin_device.reserves, 1);
+    forget();
+    job = run_in_a_worker(heic_of("heic", "twelve_bits_444"));
+    assert_int_equal(job->failure.status, STATUS_INTERNAL);
+    assert_int_equal(twin_device.reserves, 0);
+    forget();
+}
+
+static double time_in_queue(double engine_ms) {
+    clear();
+    twin_device.queue_ms = engine_ms;
+    add_and_free(heic("one"), "flip", &(struct wish){ .type = FORMAT_PNG });
+    job_of(0)->submitted_ns = clock_ns();
+    run_side(file_jobs.device, 1, true);
+    const double ms = job_of(0)->timing.stage_ms[STAGE_QUEUE];
+    forget();
+    return ms;
+}
+
+/* The wait for engines that others have. */
+static void counts_as_queue(void **state) {
+    (void)state;
+    if (heic_reading_missing()) skip();
+    const double without = time_in_queue(0), with = time_in_queue(1e6);
+    assert_true(without < 5e5 && with >= 1e6);
+}
+
+/* The front asks before it admits a job. */
+static void is_for_the_engine(void **state) {
+    (void)state;
+    static const struct {
+        const char *folder, *name;
+        bool taken;
+    } files[] = { { "heic_still", "grid", true },
+                  { "heic_still", "alpha_ten", true },
+                  { "heic", "twelve_bits_444", false },
+                  { "heic", "two_slices", false },
+                  { "heic", "one", false } };
+    if (heic_reading_missing()) skip();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct bytes file = heic_of(files[i].folder, files[i].name);
+        struct job job = { .image_length = file.length, .decodes_apart = true };
+        assert_int_equal(
+            probe_image(file.data, file.length, &codec_limits_default.probe, &job.probe, NULL),
+            STATUS_OK);
+        job.pixels_offset = 4096;
+        job.pixels_end = 4096 + job_pixels_bytes(&job.probe.shape);
+        assert_int_equal(codec_engine_takes(&job, file.data, SIZE_MAX), files[i].taken);
+        assert_false(codec_engine_takes(&job, file.data, 1));
+        job.pixels_end++; /* a mask is decoded in a cell, too */
+        assert_false(codec_engine_takes(&job, file.data, SIZE_MAX));
+        free(file.data);
     }
 }
 
@@ -192,6 +262,8 @@ int main(void) {
         cmocka_unit_test(in_any_mix),
         cmocka_unit_test(refused),
         cmocka_unit_test(in_a_worker),
+        cmocka_unit_test(counts_as_queue),
+        cmocka_unit_test(is_for_the_engine),
         cmocka_unit_test(after_a_cell),
         cmocka_unit_test(after_a_cell_with_a_profile),
     };

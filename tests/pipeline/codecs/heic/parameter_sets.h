@@ -58,8 +58,12 @@ static inline struct hevc_unit end(struct writer *w) {
 /* Written beside the parameters: choices of syntax that leave no trace in them. */
 struct beside {
     unsigned sub_layers, chroma, chroma_bits, scaling, extension, picture_scaling,
-        picture_extension, sequence_of_picture, hrd;
+        picture_extension, sequence_of_picture, hrd, buffering, restrictions[5];
     bool window, usability, predicted_sets;
+    struct { /* the VPS */
+        bool there;
+        unsigned layers, sub_layers, layer_sets, hrds;
+    } video;
 };
 
 static inline unsigned below(uint32_t *state, unsigned most) {
@@ -71,7 +75,7 @@ static inline bool coin(uint32_t *state) {
 }
 
 static inline void put_usability(struct writer *w, const struct hevc_parameters *p, uint32_t *state,
-                                 bool hrd) {
+                                 const struct beside *beside) {
     const bool own = coin(state);
     put(w, 1, 1);
     put(w, 8, own ? 255 : 1);
@@ -97,44 +101,78 @@ static inline void put_usability(struct writer *w, const struct hevc_parameters 
     put(w, 32, 30000);
     put(w, 1, 1);
     put_ue(w, 65535);
-    put(w, 1, hrd);
+    put(w, 1, beside->hrd);
     put(w, 1, 1);
     put(w, 3, 2);
-    for (unsigned i = 0; i < 5; i++) put_ue(w, 10 * i);
+    for (unsigned i = 0; i < 5; i++) put_ue(w, beside->restrictions[i]);
 }
 
-/* Sets of references: number i has i % 4 pictures before and i % 3 behind. */
+/* Sets of references: number i has i % 4 pictures before and i % 3 behind. PREDICTED: some
+ * are said to be inferred, and yet written so. */
 static inline void put_references(struct writer *w, const struct hevc_parameters *p,
                                   bool predicted) {
-    unsigned before = 0;
     put_ue(w, p->short_term_sets);
     for (unsigned i = 0; i < p->short_term_sets; i++) {
-        const bool from = predicted && i % 2;
-        unsigned pictures = i % 4 + i % 3;
-        if (i) put(w, 1, from);
-        if (from) { /* the first is used, the second is kept, others go */
+        if (i) put(w, 1, predicted && i % 2);
+        put_ue(w, i % 4);
+        put_ue(w, i % 3);
+        for (unsigned j = 0; j < i % 4 + i % 3; j++) {
+            put_ue(w, j);
             put(w, 1, 1);
-            put_ue(w, 3);
-            pictures = 0;
-            for (unsigned j = 0; j <= before; j++) {
-                put(w, 1, j == 0);
-                if (j) put(w, 1, j == 1);
-                pictures += j < 2;
-            }
-        } else {
-            put_ue(w, i % 4);
-            put_ue(w, i % 3);
-            for (unsigned j = 0; j < pictures; j++) {
-                put_ue(w, j);
-                put(w, 1, 1);
-            }
         }
-        before = pictures;
     }
     put(w, 1, p->long_term);
     if (!p->long_term) return;
     put_ue(w, p->long_term_pictures);
     for (unsigned i = 0; i < p->long_term_pictures; i++) put(w, p->log2_poc_lsb + 1u, i);
+}
+
+/* profile_tier_level of SUB_LAYERS below the whole. */
+static inline void put_profile(struct writer *w, unsigned sub_layers) {
+    for (int i = 0; i < 12; i++) put(w, 8, i < 6 ? 0x60 : 0);
+    for (unsigned i = 0; i < sub_layers; i++) put(w, 2, i % 4);
+    if (sub_layers) put(w, 2 * (8 - sub_layers), 0);
+    for (unsigned i = 0; i < sub_layers; i++) {
+        for (int j = 0; j < (i % 4 & 2 ? 11 : 0); j++) put(w, 8, 0);
+        if (i % 4 & 1) put(w, 8, 93);
+    }
+}
+
+/* BUFFERING: of the last layer. */
+static inline void put_buffering(struct writer *w, unsigned sub_layers, unsigned buffering,
+                                 uint32_t *state) {
+    const bool all = coin(state);
+    put(w, 1, all);
+    for (unsigned i = all ? 0 : sub_layers; i <= sub_layers; i++) {
+        put_ue(w, i < sub_layers ? i : buffering);
+        put_ue(w, i);
+        put_ue(w, 1000 * i);
+    }
+}
+
+static inline struct hevc_unit put_video(struct writer *w, const struct beside *beside,
+                                         uint32_t *state) {
+    const bool timing = coin(state) || beside->video.hrds;
+    begin(w, HEVC_VPS);
+    put(w, 6, 3);
+    put(w, 6, beside->video.layers);
+    put(w, 3, beside->video.sub_layers);
+    put(w, 1, 1);
+    put(w, 16, 0xffff);
+    put_profile(w, beside->video.sub_layers);
+    put_buffering(w, beside->video.sub_layers, 5, state);
+    put(w, 6, 0);
+    put_ue(w, beside->video.layer_sets);
+    put(w, 1, timing);
+    if (timing) {
+        put(w, 32, 1001);
+        put(w, 32, 30000);
+        put(w, 1, 1);
+        put_ue(w, 4);
+        put_ue(w, beside->video.hrds);
+    }
+    put(w, 1, 0);
+    return end(w);
 }
 
 static inline struct hevc_unit put_sequence(struct writer *w, const struct hevc_parameters *p,
@@ -143,13 +181,7 @@ static inline struct hevc_unit put_sequence(struct writer *w, const struct hevc_
     put(w, 4, 0);
     put(w, 3, beside->sub_layers);
     put(w, 1, 1);
-    for (int i = 0; i < 12; i++) put(w, 8, i < 6 ? 0x60 : 0);
-    for (unsigned i = 0; i < beside->sub_layers; i++) put(w, 2, i % 4);
-    if (beside->sub_layers) put(w, 2 * (8 - beside->sub_layers), 0);
-    for (unsigned i = 0; i < beside->sub_layers; i++) {
-        for (int j = 0; j < (i % 4 & 2 ? 11 : 0); j++) put(w, 8, 0);
-        if (i % 4 & 1) put(w, 8, 93);
-    }
+    put_profile(w, beside->sub_layers);
     put_ue(w, p->sequence_id);
     put_ue(w, beside->chroma);
     put_ue(w, p->width);
@@ -164,9 +196,7 @@ static inline struct hevc_unit put_sequence(struct writer *w, const struct hevc_
     put_ue(w, p->bits - 8u);
     put_ue(w, beside->chroma_bits - 8);
     put_ue(w, p->log2_poc_lsb - 4u);
-    const bool all = coin(state);
-    put(w, 1, all);
-    for (unsigned i = 0; i < (all ? 3 * (beside->sub_layers + 1) : 3); i++) put_ue(w, i);
+    put_buffering(w, beside->sub_layers, beside->buffering, state);
     put_ue(w, p->log2_min_block - 3u);
     put_ue(w, p->log2_diff_block);
     put_ue(w, p->log2_min_transform - 2u);
@@ -188,7 +218,7 @@ static inline struct hevc_unit put_sequence(struct writer *w, const struct hevc_
     put(w, 1, p->temporal_mvp);
     put(w, 1, p->strong_intra_smoothing);
     put(w, 1, beside->usability);
-    if (beside->usability) put_usability(w, p, state, beside->hrd);
+    if (beside->usability) put_usability(w, p, state, beside);
     put(w, 1, beside->extension);
     if (beside->extension) put(w, 8, 0x80);
     return end(w);
@@ -251,8 +281,8 @@ static inline struct hevc_unit put_picture(struct writer *w, const struct hevc_p
 /* Tiles of a picture of ACROSS x DOWN blocks, by the standard's formula or at random. */
 static inline void choose_tiles(struct hevc_parameters *p, uint32_t across, uint32_t down,
                                 uint32_t *state) {
-    p->columns = (uint8_t)(1 + below(state, across < 20 ? across : 20));
-    p->rows = (uint8_t)(1 + below(state, down < 20 ? down : 20));
+    p->columns = (uint8_t)(1 + below(state, across < 10 ? across : 10));
+    p->rows = (uint8_t)(1 + below(state, down < 10 ? down : 10));
     p->uniform = coin(state);
     p->filter_across_tiles = coin(state);
     for (int i = 0; i < p->columns; i++)
@@ -281,7 +311,11 @@ static inline struct hevc_parameters choose(uint32_t *state, struct beside *besi
     *beside = (struct beside){ .sub_layers = below(state, 7), .chroma = 1, .chroma_bits = p.bits };
     beside->window = coin(state);
     beside->usability = coin(state);
-    beside->predicted_sets = coin(state);
+    beside->buffering = 5 + below(state, 11);
+    for (int i = 0; i < 5; i++) beside->restrictions[i] = below(state, i ? i < 3 ? 17 : 16 : 4096);
+    beside->video.there = coin(state);
+    beside->video.sub_layers = below(state, 7);
+    beside->video.hrds = coin(state) ? below(state, 1024) : 0;
     p.primaries = p.matrix = 2;
     if (beside->usability) {
         p.full_range = coin(state);
@@ -342,17 +376,19 @@ static inline struct hevc_parameters choose(uint32_t *state, struct beside *besi
     if (!p.deblocking_off) p.half_tc_offset = (int8_t)((int)below(state, 13) - 6);
     p.lists_modification = coin(state);
     p.slice_extension = coin(state);
-    p.log2_parallel_merge = (uint8_t)(2 + below(state, 5));
+    p.log2_parallel_merge = (uint8_t)(2 + below(state, tree - 1));
     return p;
 }
 
-static struct writer sequence, picture;
+static struct writer sequence, picture, video;
 
 static inline struct hevc_configuration write_sets(const struct hevc_parameters *p,
                                                    const struct beside *beside, uint32_t *state) {
     struct hevc_configuration configuration = { .count = 2, .length_bytes = 4 };
     configuration.sets[0] = put_sequence(&sequence, p, beside, state);
     configuration.sets[1] = put_picture(&picture, p, beside);
+    if (beside->video.there)
+        configuration.sets[configuration.count++] = put_video(&video, beside, state);
     return configuration;
 }
 
