@@ -79,6 +79,10 @@ static inline uint32_t read_be32(const uint8_t *bytes) {
     return read_be16(bytes) << 16 | read_be16(bytes + 2);
 }
 
+static inline uint64_t read_be64(const uint8_t *bytes) {
+    return (uint64_t)read_be32(bytes) << 32 | read_be32(bytes + 4);
+}
+
 static inline uint32_t read_le16(const uint8_t *bytes) {
     return bytes[0] | (uint32_t)bytes[1] << 8;
 }
@@ -89,6 +93,10 @@ static inline uint32_t read_le24(const uint8_t *bytes) {
 
 static inline uint32_t read_le32(const uint8_t *bytes) {
     return read_le24(bytes) | (uint32_t)bytes[3] << 24;
+}
+
+static inline uint64_t read_le64(const uint8_t *bytes) {
+    return read_le32(bytes) | (uint64_t)read_le32(bytes + 4) << 32;
 }
 
 #endif

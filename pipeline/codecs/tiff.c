@@ -463,6 +463,6 @@ const struct format_record format_tiff = {
     .decode = tiff_decode,
     .contained = true,
     .decode_memory = tiff_decode_memory,
-    .decode_costs = { { .cpu = { 0.03f, 0.1f, 0.1f } }, { .cpu = { 0.03f, 6, 0.5f } } },
+    .decode_costs = { { .cpu = { 0.03f, 0.1f, 0.1f } }, { .cpu = { 0.03f, 3.2f, 0.3f } } },
     .decode_kind = tiff_decode_kind,
 };

@@ -355,6 +355,15 @@ def test_old_codes(daemon):
         check(daemon, data, array.astype(np.uint8))
 
 
+def test_long_strings(daemon):
+    """A flat picture has strings of all lengths up to 900 bytes, which begin and end anywhere in rows of 7 to 1000."""
+    for width in (7, 61, 1000):
+        array = np.zeros((400000 // width, width, 1), np.uint16)
+        array[-1] = noise(width, 1, 1)[..., None]
+        for old in (False, True):
+            check(daemon, tiff(array, compression=LZW, packer=lambda data: lzw(data, old=old)), array.astype(np.uint8))
+
+
 def test_tables_that_stay_full(daemon):
     """A writer may go on with twelve bits."""
     array = noise(200, 120, 1)[..., None].astype(np.uint16)

@@ -9,59 +9,97 @@
 #ifndef BURIN_LZW_H
 #define BURIN_LZW_H
 
+#include <endian.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-enum { LZW_BITS_MAX = 12, LZW_CODES = 1 << LZW_BITS_MAX };
+enum { LZW_BITS_MAX = 12, LZW_CODES = 1 << LZW_BITS_MAX, LZW_PART = 4 };
+
+/* The bytes that a code stands for, in one word, so that a table lies in the nearest cache. They
+ * come in parts of LZW_PART, and all parts but the last are the string of an earlier code: a short
+ * string is written in one step, a long one in few. From the lowest bit on: 32 of the last part, 0
+ * behind its end; 12 of that earlier code; 12 of the length, 0 where there is no string; 8 of the
+ * first byte. */
+typedef uint64_t lzw_string;
+enum { LZW_BEFORE_AT = 32, LZW_LENGTH_AT = 44, LZW_FIRST_AT = 56 };
 
 struct lzw {
     unsigned literal_bits; /* 2 to 8: lower codes stand for themselves */
-    int early;             /* 1: codes grow one entry before the table needs them, as in TIFF */
+    unsigned early;        /* 1: codes grow one entry before the table needs them, as in TIFF */
     unsigned bits;         /* of the next code */
-    int next, before;      /* the entry to make; the code before, -1 at the start */
-    uint8_t first;         /* of the last string */
-    /* A code is a string: that of its prefix, and a byte behind. */
-    uint16_t prefixes[LZW_CODES];
-    uint8_t lasts[LZW_CODES];
-    uint8_t string[LZW_CODES]; /* of one code, at its end */
+    unsigned grow_at;      /* codes get a bit more when this is the entry to make */
+    unsigned next;         /* the entry to make */
+    unsigned before;       /* the code before */
+    lzw_string last;       /* its string */
+    lzw_string *table;     /* LZW_CODES, of the caller */
 };
 
-static inline int lzw_clear_code(const struct lzw *lzw) {
-    return 1 << lzw->literal_bits;
+static inline unsigned lzw_length(lzw_string string) {
+    return (unsigned)(string >> LZW_LENGTH_AT) & (LZW_CODES - 1);
 }
 
-static inline int lzw_end_code(const struct lzw *lzw) {
+static inline unsigned lzw_clear_code(const struct lzw *lzw) {
+    return 1u << lzw->literal_bits;
+}
+
+static inline unsigned lzw_end_code(const struct lzw *lzw) {
     return lzw_clear_code(lzw) + 1;
 }
 
-/* Empties the table. */
+/* Empties the table. The next code, before which there is none, makes an entry where no string can
+ * be, at the code that ends. */
 static inline void lzw_clear(struct lzw *lzw) {
     lzw->bits = lzw->literal_bits + 1;
-    lzw->next = lzw_end_code(lzw) + 1;
-    lzw->before = -1;
+    lzw->grow_at = (1u << lzw->bits) - lzw->early;
+    lzw->next = lzw_end_code(lzw);
+    lzw->before = 0;
+    lzw->last = 0;
 }
 
-/* The string of CODE, which neither clears nor ends, until the next call; NULL: CODE means nothing.
- * Where the table is full, codes keep their 12 bits until one clears the table. */
-static inline const uint8_t *lzw_string(struct lzw *lzw, int code, size_t *length) {
-    const int end = lzw_end_code(lzw);
-    if (code > lzw->next || (lzw->before < 0 && code > end)) return NULL;
-    uint8_t *string = lzw->string + LZW_CODES;
-    int rest = code;
-    if (code == lzw->next) { /* the entry that this code makes */
-        *--string = lzw->first;
-        rest = lzw->before;
-    }
-    for (; rest > end; rest = lzw->prefixes[rest]) *--string = lzw->lasts[rest];
-    *--string = lzw->first = (uint8_t)rest;
-    if (lzw->before >= 0 && lzw->next < LZW_CODES) {
-        lzw->prefixes[lzw->next] = (uint16_t)lzw->before;
-        lzw->lasts[lzw->next++] = lzw->first;
-        if (lzw->next + lzw->early == 1 << lzw->bits && lzw->bits < LZW_BITS_MAX) lzw->bits++;
+static inline void lzw_begin(struct lzw *lzw, lzw_string *table, unsigned literal_bits,
+                             bool early) {
+    *lzw = (struct lzw){ .literal_bits = literal_bits, .early = early, .table = table };
+    for (lzw_string i = 0; i < 1u << literal_bits; i++)
+        table[i] = i | UINT64_C(1) << LZW_LENGTH_AT | i << LZW_FIRST_AT;
+    lzw_clear(lzw);
+}
+
+/* Makes `last` the string of CODE, which neither clears nor ends. False: CODE means nothing. Makes
+ * an entry of the string before and the first byte of this one; CODE may be that entry. Where the
+ * table is full, codes keep their 12 bits until one clears the table. */
+static inline bool lzw_take(struct lzw *lzw, unsigned code) {
+    if (code > lzw->next) return false;
+    const lzw_string last = lzw->last;
+    lzw->last = lzw->table[code];
+    if (lzw->next < LZW_CODES) {
+        const unsigned used = last >> (LZW_LENGTH_AT - 3) & 8 * (LZW_PART - 1); /* bits */
+        lzw_string entry = last + (UINT64_C(1) << LZW_LENGTH_AT);
+        if (!used)
+            entry = entry >> LZW_LENGTH_AT << LZW_LENGTH_AT | (lzw_string)lzw->before
+                                                                  << LZW_BEFORE_AT;
+        if (code == lzw->next)
+            lzw->last = entry |= entry >> LZW_FIRST_AT << used;
+        else
+            entry |= lzw->last >> LZW_FIRST_AT << used;
+        lzw->table[lzw->next++] = entry;
+        if (lzw->next == lzw->grow_at && lzw->bits < LZW_BITS_MAX)
+            lzw->grow_at = (1u << ++lzw->bits) - lzw->early;
     }
     lzw->before = code;
-    *length = (size_t)(lzw->string + LZW_CODES - string);
-    return string;
+    return true;
+}
+
+/* Writes `last`, and up to LZW_PART - 1 bytes of 0 behind it. */
+static inline void lzw_write(const struct lzw *lzw, uint8_t *to) {
+    lzw_string string = lzw->last;
+    for (size_t at = (lzw_length(string) - 1) / LZW_PART * LZW_PART;; at -= LZW_PART) {
+        const uint32_t part = htole32((uint32_t)string);
+        memcpy(to + at, &part, LZW_PART);
+        if (!at) return;
+        string = lzw->table[string >> LZW_BEFORE_AT & (LZW_CODES - 1)];
+    }
 }
 
 #endif

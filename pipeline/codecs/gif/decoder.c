@@ -148,36 +148,52 @@ bool gif_next_picture(struct gif_reader *reader, struct gif_header *header, cons
 struct source {
     const uint8_t *at, *end; /* of the file */
     unsigned block;          /* bytes left in it */
-    uint32_t word;           /* bits that were read, the next in the lowest place */
+    uint64_t word;           /* bits that were read, the next in the lowest place */
     unsigned held;           /* their number */
 };
 
 struct picture {
     const struct decoding *decoding;
     struct gif_header header;
-    struct source source;
     enum status stopped; /* cancelled or over its deadline */
-    struct lzw lzw;
+    lzw_string table[LZW_CODES];
+    uint8_t string[LZW_CODES + LZW_PART]; /* of one code */
     uint8_t colours[256][4];
     bool over;                      /* transparent pixels leave what is there */
     uint32_t x, y, pass, rows_done; /* in the frame */
 };
 
-/* The next code of BITS; -1: the blocks or the file end, or the picture is not wanted any more. */
-static int next_code(struct picture *picture, unsigned bits) {
-    struct source *source = &picture->source;
-    while (source->held < bits) {
-        if (!source->block) {
-            picture->stopped = progress_check(picture->decoding->progress);
-            if (source->at == source->end || !*source->at || picture->stopped) return -1;
-            source->block = *source->at++;
-        }
-        if (source->at == source->end) return -1;
-        source->word |= (uint32_t)*source->at++ << source->held;
-        source->held += 8;
-        source->block--;
+/* Reads one byte, or as many of a block as there is room for. False: the blocks or the file end, or
+ * the picture is not wanted any more. */
+static inline bool hold_bytes(struct picture *picture, struct source *source) {
+    const size_t left = (size_t)(source->end - source->at);
+    if (left >= 8 && source->block >= 8) {
+        /* The first bits of a byte that has no room for all come once more, the same. */
+        const unsigned bytes = (63 - source->held) / 8;
+        source->word |= read_le64(source->at) << source->held;
+        source->at += bytes;
+        source->held += 8 * bytes;
+        source->block -= bytes;
+        return true;
     }
-    const uint32_t code = source->word & ((1u << bits) - 1);
+    if (!source->block) {
+        picture->stopped = progress_check(picture->decoding->progress);
+        if (!left || !*source->at || picture->stopped) return false;
+        source->block = *source->at++;
+        return true;
+    }
+    if (!left) return false;
+    source->word |= (uint64_t)*source->at++ << source->held;
+    source->held += 8;
+    source->block--;
+    return true;
+}
+
+/* The next code of BITS; -1: there is none. */
+static inline int next_code(struct picture *picture, struct source *source, unsigned bits) {
+    while (source->held < bits)
+        if (!hold_bytes(picture, source)) return -1;
+    const uint64_t code = source->word & ((1u << bits) - 1);
     source->word >>= bits;
     source->held -= bits;
     return (int)code;
@@ -243,20 +259,22 @@ static void lay(struct picture *picture, const uint8_t *indices, size_t length) 
 
 /* Decodes up to the last pixel; what comes behind is not read. Returns what is wrong, or NULL. */
 static const char *unpack(struct picture *picture) {
-    struct lzw *lzw = &picture->lzw;
-    lzw->literal_bits = picture->header.literal_bits;
-    lzw_clear(lzw);
+    const struct decoding *decoding = picture->decoding;
+    struct source source = { .at = decoding->bytes + picture->header.data,
+                             .end = decoding->bytes + decoding->length };
+    struct lzw lzw;
+    lzw_begin(&lzw, picture->table, picture->header.literal_bits, false);
     while (picture->rows_done < picture->header.rows) {
-        const int code = next_code(picture, lzw->bits);
-        size_t length;
-        if (code < 0 || code == lzw_end_code(lzw)) return "its data ends before the picture does";
-        if (code == lzw_clear_code(lzw)) {
-            lzw_clear(lzw);
+        const int code = next_code(picture, &source, lzw.bits);
+        if (code < 0 || (unsigned)code == lzw_end_code(&lzw))
+            return "its data ends before the picture does";
+        if ((unsigned)code == lzw_clear_code(&lzw)) {
+            lzw_clear(&lzw);
             continue;
         }
-        const uint8_t *string = lzw_string(lzw, code, &length);
-        if (!string) return "its data has a code of no meaning";
-        lay(picture, string, length);
+        if (!lzw_take(&lzw, (unsigned)code)) return "its data has a code of no meaning";
+        lzw_write(&lzw, picture->string);
+        lay(picture, picture->string, lzw_length(lzw.last));
     }
     return NULL;
 }
@@ -281,9 +299,6 @@ static void clear_canvas(const struct image *into) {
 
 /* Draws the picture of PICTURE's header. Returns what is wrong, or NULL. */
 static const char *draw(struct picture *picture) {
-    const struct decoding *decoding = picture->decoding;
-    picture->source = (struct source){ .at = decoding->bytes + picture->header.data,
-                                       .end = decoding->bytes + decoding->length };
     picture->x = picture->y = picture->pass = picture->rows_done = 0;
     make_colours(picture);
     return unpack(picture);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. PackBits and LZW read a code when what is ready has been taken. isa-l inflates
- * straight to where the bytes are wanted. */
+/* How it works. PackBits reads a code when what is ready has been taken. LZW writes its strings
+ * straight to where the bytes are wanted, as isa-l does; a part of the last one may be ready then.
+ */
 #include "pipeline/codecs/tiff/stream.h"
 
 /* isa-l counts bytes in 32 bits, only to refuse what points to before the first. The deadline is
  * looked at between pieces, and for the other kinds wherever a multiple of it is left. */
-enum { TOTAL_MAX = 1 << 30, PIECE_MAX = 64 << 10, MORE = 512 }; /* bytes */
+enum { TOTAL_MAX = 1 << 30, PIECE_MAX = 1 << 16, MORE = 512 }; /* bytes */
+enum { LITERAL_BITS = 8 };                                     /* of LZW */
 
 void tiff_stream_open(struct tiff_stream *stream, enum tiff_compression compression,
                       const uint8_t *bytes, size_t length) {
@@ -14,7 +16,7 @@ void tiff_stream_open(struct tiff_stream *stream, enum tiff_compression compress
     stream->end = bytes + length;
     stream->damage = NULL;
     stream->ready_bytes = stream->taken = 0;
-    stream->word = stream->held = 0;
+    stream->bits = (struct tiff_bits){ 0, 0 };
     switch (compression) {
     case TIFF_RAW:
         stream->ready = bytes;
@@ -24,9 +26,7 @@ void tiff_stream_open(struct tiff_stream *stream, enum tiff_compression compress
     case TIFF_PACKBITS: break;
     case TIFF_LZW: /* the first code clears: nine bits, of which the highest is set */
         stream->old_codes = length >= 2 && bytes[0] == 0 && bytes[1] & 1;
-        stream->lzw.literal_bits = 8;
-        stream->lzw.early = !stream->old_codes;
-        lzw_clear(&stream->lzw);
+        lzw_begin(&stream->lzw, stream->table, LITERAL_BITS, !stream->old_codes);
         break;
     default: isal_inflate_init(&stream->inflate); stream->inflate.crc_flag = ISAL_ZLIB;
     }
@@ -71,7 +71,7 @@ static size_t inflate_bytes(struct tiff_stream *stream, uint8_t *to, size_t coun
     return count - inflate->avail_out;
 }
 
-/* ---- the other kinds */
+/* ---- PackBits */
 
 /* -1: there is none, or time ran out. */
 static int next_byte(struct tiff_stream *stream) {
@@ -96,60 +96,6 @@ static bool next_run(struct tiff_stream *stream) {
     return stream->ready_bytes > 0;
 }
 
-/* Some bytes more, which is faster than one. False: there is none, or time ran out. */
-static bool hold_bytes(struct tiff_stream *stream) {
-    const size_t left = (size_t)(stream->end - stream->at), bytes = left < 4 ? left : 4;
-    if (left / PIECE_MAX != (left - bytes) / PIECE_MAX)
-        stream->status = progress_check(stream->progress);
-    if (!left || stream->status) return false;
-    if (bytes == 4 && !stream->old_codes) {
-        stream->word = stream->word << 32 | read_be32(stream->at);
-        stream->at += 4;
-        stream->held += 32;
-        return true;
-    }
-    for (size_t i = 0; i < bytes; i++, stream->held += 8) {
-        const uint64_t byte = *stream->at++;
-        stream->word =
-            stream->old_codes ? stream->word | byte << stream->held : stream->word << 8 | byte;
-    }
-    return true;
-}
-
-/* -1: there is none. */
-static inline int next_code(struct tiff_stream *stream) {
-    const unsigned bits = stream->lzw.bits;
-    const uint64_t mask = (1u << bits) - 1;
-    uint64_t code;
-    while (stream->held < bits)
-        if (!hold_bytes(stream)) return -1;
-    stream->held -= bits;
-    if (stream->old_codes) {
-        code = stream->word & mask;
-        stream->word >>= bits;
-    } else {
-        code = stream->word >> stream->held & mask;
-    }
-    return (int)code;
-}
-
-/* False: there are no more codes, or one means nothing. */
-static bool next_string(struct tiff_stream *stream) {
-    struct lzw *lzw = &stream->lzw;
-    int code = next_code(stream);
-    while (code == lzw_clear_code(lzw)) {
-        lzw_clear(lzw);
-        code = next_code(stream);
-    }
-    if (code < 0 || code == lzw_end_code(lzw)) return false;
-    stream->ready = lzw_string(lzw, code, &stream->ready_bytes);
-    if (!stream->ready) {
-        stream->ready_bytes = 0;
-        stream->damage = "a strip or tile has a code of no meaning";
-    }
-    return stream->ready != NULL;
-}
-
 /* Returns the bytes that it wrote, at most COUNT. */
 static size_t take_ready(struct tiff_stream *stream, uint8_t *to, size_t count) {
     const size_t bytes = stream->ready_bytes < count ? stream->ready_bytes : count;
@@ -163,9 +109,81 @@ static size_t take_ready(struct tiff_stream *stream, uint8_t *to, size_t count) 
     return bytes;
 }
 
-static bool refill(struct tiff_stream *stream) {
-    if (stream->compression == TIFF_PACKBITS) return next_run(stream);
-    return stream->compression == TIFF_LZW && next_string(stream);
+/* ---- LZW */
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* The file's last bytes, or those of old codes, to come behind HELD bits. */
+static uint64_t read_bytes(const struct tiff_stream *stream, size_t bytes, unsigned held) {
+    uint64_t word = 0;
+    for (size_t i = 0; i < bytes; i++, held += 8)
+        word |= (uint64_t)stream->at[i] << (stream->old_codes ? held : 56 - held);
+    return word;
+}
+
+static bool is_wanted(struct tiff_stream *stream) {
+    stream->status = progress_check(stream->progress);
+    return !stream->status;
+}
+
+/* Reads as many bytes as BITS has room for. False: there is none, or time ran out. */
+INLINE bool hold_bytes(struct tiff_stream *stream, struct tiff_bits *bits, bool old) {
+    const size_t left = (size_t)(stream->end - stream->at), room = (63 - bits->held) / 8;
+    const bool many = left >= 8 && !old;
+    const size_t bytes = many || left > room ? room : left;
+    if (((left - bytes) ^ left) & PIECE_MAX && !is_wanted(stream)) return false;
+    /* The first bits of a byte that has no room for all come once more, the same. */
+    bits->word |=
+        many ? read_be64(stream->at) >> bits->held : read_bytes(stream, bytes, bits->held);
+    bits->held += 8 * (unsigned)bytes;
+    stream->at += bytes;
+    return bytes > 0;
+}
+
+/* Takes the next COUNT bits. False: there are none. */
+INLINE bool next_code(struct tiff_stream *stream, struct tiff_bits *bits, unsigned count, bool old,
+                      unsigned *code) {
+    while (bits->held < count)
+        if (!hold_bytes(stream, bits, old)) return false;
+    *code = (unsigned)(old ? bits->word & ((1u << count) - 1) : bits->word >> (64 - count));
+    bits->word = old ? bits->word >> count : bits->word << count;
+    bits->held -= count;
+    return true;
+}
+
+/* Returns the bytes that it wrote, COUNT unless there are no more codes or one means nothing. Each
+ * code changes LZW and BITS, which are in registers meanwhile. */
+INLINE size_t unpack_strings(struct tiff_stream *stream, uint8_t *to, size_t count, bool old) {
+    struct lzw lzw = stream->lzw;
+    struct tiff_bits bits = stream->bits;
+    size_t done = stream->ready_bytes ? take_ready(stream, to, count) : 0;
+    lzw.literal_bits = LITERAL_BITS; /* a constant from here on */
+    lzw.early = !old;
+    unsigned code;
+    while (done < count && next_code(stream, &bits, lzw.bits, old, &code)) {
+        if (code >> 1 == lzw_clear_code(&lzw) >> 1) {
+            if (code == lzw_end_code(&lzw)) break;
+            lzw_clear(&lzw);
+            continue;
+        }
+        if (!lzw_take(&lzw, code)) {
+            stream->damage = "a strip or tile has a code of no meaning";
+            break;
+        }
+        const size_t length = lzw_length(lzw.last);
+        if (count - done >= length + LZW_PART) {
+            lzw_write(&lzw, to + done);
+            done += length;
+            continue;
+        }
+        lzw_write(&lzw, stream->string);
+        stream->ready = stream->string;
+        stream->ready_bytes = length;
+        done += take_ready(stream, to + done, count - done);
+    }
+    stream->lzw = lzw;
+    stream->bits = bits;
+    return done;
 }
 
 /* ---- all of them */
@@ -174,8 +192,11 @@ bool tiff_stream_take(struct tiff_stream *stream, uint8_t *to, size_t count) {
     size_t done = 0;
     if (is_deflate(stream))
         done = inflate_bytes(stream, to, count);
+    else if (stream->compression == TIFF_LZW)
+        done = stream->old_codes ? unpack_strings(stream, to, count, true)
+                                 : unpack_strings(stream, to, count, false);
     else
-        while (done < count && (stream->ready_bytes || refill(stream)))
+        while (done < count && (stream->ready_bytes || next_run(stream)))
             done += take_ready(stream, to + done, count - done);
     if (done < count && !stream->damage) stream->damage = "a strip or tile has too few bytes";
     stream->taken += done;

@@ -30,9 +30,13 @@ struct tiff_stream {
     bool again;
 
     struct lzw lzw;
-    bool old_codes; /* of the first writers: the first bit is the lowest */
-    uint64_t word;  /* bits that were read */
-    unsigned held;  /* their number */
+    lzw_string table[LZW_CODES];
+    uint8_t string[LZW_CODES + LZW_PART]; /* one that is not wanted whole yet */
+    bool old_codes;                       /* of the first writers: the first bit is the lowest */
+    struct tiff_bits {                    /* that were read */
+        uint64_t word;                    /* the next ones highest, those of old codes lowest */
+        unsigned held;                    /* their number */
+    } bits;
 
     struct inflate_state inflate;
 };
