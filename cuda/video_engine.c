@@ -19,7 +19,7 @@
 
 enum { GPUS_MAX = 16, ENGINES_MAX = 8, SURFACES_MAX = 8, SESSION_BYTES = 8 << 20 };
 enum { ROUND_MAX = ENGINES_MAX * SURFACES_MAX, MACROBLOCK = 16 };
-enum { STEP_NS = 4000000 /* of the wait for the engines */, SLICE_KEPT = 4 << 20 /* bytes */ };
+enum { STEP_NS = 50000000 /* of the wait for the engines */, SLICE_KEPT = 4 << 20 /* bytes */ };
 
 /* So long a pool keeps its place after its last use, and a size counts as refused: pictures of
  * other sizes in turn cannot close and open sessions all the time. */

@@ -122,7 +122,7 @@ def test_waiting_is_counted_once_a_job(daemon):
     for _ in range(3):
         daemon.post("/histeq", pnm(noise(10, 10)))
     daemon.post("/histeq", b"no picture")
-    assert waits() == before + 3
+    assert wait_until(lambda: waits() == before + 3) and not wait_until(lambda: waits() != before + 3, 0.3)
 
 
 def test_counters_move(daemon):
