@@ -15,13 +15,13 @@
 #include "server/dispatch/worker_list.h"
 
 /* The work that a worker still has to do. On a GPU a job is short, long, or one of many abreast,
- * which counts as medium and has lanes of its own, or the GPU's video engines decode its image, for
- * one job at a time. Long jobs leave one lane free on every worker
- * with two or more, so that a short job waits for short jobs alone, and a long job for everything
- * ahead of it. On a CPU a job is short, medium or long, and each duration has as
- * many lanes as there are cores: lanes of shorter jobs have a higher priority, so the system gives
- * them the cores first. No job waits for a longer one, not even on a single core. A job that takes
- * longer than predicted is expected to take as long again. */
+ * which counts as medium and has lanes of its own, or the GPU's video engines decode its image,
+ * for one job at a time. Long jobs leave one lane free on every worker with two or more, so that a
+ * short job waits for short jobs alone, and a long job for everything ahead of it. On a CPU a job
+ * is short, medium or long, and each duration has as many lanes as there are cores: lanes of
+ * shorter jobs have a higher priority, so the system gives them the cores first. No job waits for
+ * a longer one, not even on a single core. A job that takes longer than predicted is expected to
+ * take as long again. */
 struct backlog {
     int lanes;  /* 0: not known yet, counts as one */
     bool apart; /* each duration has that many lanes of its own; false: all share them */

@@ -147,8 +147,8 @@ static inline bool wait_for_copies(void *context) {
     return error == cudaSuccess;
 }
 
-/* Decodes the tiles of the colours, or of ALPHA, into CANVAS. *WHOLE: none is refused,
- * and the job is still wanted. */
+/* Decodes the tiles of the colours, or of ALPHA, into CANVAS. *WHOLE: none is refused, and the job
+ * is still wanted. */
 static inline cudaError_t decode_tiles(cudaStream_t stream, const struct heic_still *still,
                                        bool alpha, const struct canvas *canvas,
                                        struct engine_wait *wait, bool *whole) {

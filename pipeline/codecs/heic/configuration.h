@@ -51,6 +51,11 @@ static inline unsigned hevc_unit_type(const uint8_t *bytes) {
     return bytes[0] >> 1 & 63;
 }
 
+/* Its layer is not the base one, which alone is decoded. */
+static inline bool hevc_unit_is_of_other_layer(const uint8_t *bytes) {
+    return bytes[0] & 1 || bytes[1] >> 3;
+}
+
 /* Returns NULL, or the fault. */
 const char *hevc_configuration_read(const uint8_t *bytes, size_t length,
                                     struct hevc_configuration *configuration);

@@ -278,10 +278,6 @@ static bool read_picture(const struct hevc_unit *unit, struct hevc_parameters *p
 
 /* ---- all sets */
 
-static bool is_of_other_layer(const uint8_t *unit) {
-    return unit[0] & 1 || unit[1] >> 3;
-}
-
 bool hevc_parameters_read(const struct hevc_configuration *configuration,
                           struct hevc_parameters *parameters) {
     const struct hevc_unit *sets[3] = { NULL, NULL, NULL }; /* VPS, SPS, PPS: one of a kind */
@@ -289,7 +285,7 @@ bool hevc_parameters_read(const struct hevc_configuration *configuration,
     for (unsigned i = 0; i < configuration->count; i++) {
         const struct hevc_unit *set = &configuration->sets[i];
         const unsigned kind = hevc_unit_type(set->bytes) - HEVC_VPS;
-        if (sets[kind] || is_of_other_layer(set->bytes)) return false;
+        if (sets[kind] || hevc_unit_is_of_other_layer(set->bytes)) return false;
         sets[kind] = set;
     }
     return sets[1] && sets[2] && (!sets[0] || check_video(sets[0])) &&
@@ -323,7 +319,7 @@ bool hevc_slice_find(const struct hevc_configuration *configuration,
         for (unsigned i = size = 0; i < head; i++) size = size << 8 | bytes[at++];
         if (size < 3 || size > length - at) return false;
         const unsigned type = hevc_unit_type(bytes + at);
-        if (type >= SLICES || is_of_other_layer(bytes + at)) continue;
+        if (type >= SLICES || hevc_unit_is_of_other_layer(bytes + at)) continue;
         if (slice->bytes || (type != IDR_W_RADL && type != IDR_N_LP)) return false;
         *slice = (struct hevc_unit){ bytes + at, size };
     }

@@ -128,8 +128,7 @@ static const char *push_slices(const struct hevc_picture *picture, const uint8_t
         for (unsigned i = 0; i < head; i++) size = size << 8 | bytes[at++];
         if (size < 3 || size > length - at) return "a unit is cut off";
         const unsigned type = hevc_unit_type(bytes + at);
-        const bool other_layer = bytes[at] & 1 || bytes[at + 1] >> 3;
-        if (type >= OTHERS || other_layer) continue;
+        if (type >= OTHERS || hevc_unit_is_of_other_layer(bytes + at)) continue;
         if (type < FIRST_ALONE || type > LAST_ALONE) return "a picture is not coded alone";
         if (++slices > HEVC_UNITS_MAX) return "a picture has more than 600 slices";
         if (de265.push_unit(picture->decoder, bytes + at, (int)size, 0, NULL) != DE265_OK)
