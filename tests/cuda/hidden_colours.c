@@ -24,7 +24,6 @@ static void draw(const struct image *image, int number) {
 static void check_shape(struct job *job, const char *text, struct image shape) {
     const struct step *step = &job->plan.steps[0];
     if (hidden_is_long(step->op, &step->params, &shape)) return;
-    if (step->op->by_profile) return; /* each image has a table of its own here */
     job->count = 0;
     snprintf(job->name, sizeof job->name, "%s on %ux%u, %u x %u bit", text, shape.width,
              shape.height, shape.channels, shape.depth);

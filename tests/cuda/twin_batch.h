@@ -106,7 +106,8 @@ static void fill_inputs(struct job *job) {
                  99u + (unsigned)i);
     for (int i = 0; i < job->count * OP_AUX_MAX; i++)
         if (job->plan.steps[0].op->by_profile && job->aux[i].width)
-            made_table_fill(&job->aux[i], &job->in[i / OP_AUX_MAX], (unsigned)i / OP_AUX_MAX);
+            made_table_fill(&job->aux[i], &job->in[i / OP_AUX_MAX],
+                            job->draw ? 1 : (unsigned)i / OP_AUX_MAX); /* drawn ones are compared */
         else if (job->draw_aux)
             job->draw_aux(&job->aux[i], i);
         else
