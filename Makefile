@@ -401,16 +401,20 @@ $(CODEC_LADDERS): %: %.cu.o | $(LIBRARY)
 	$(SAY) link $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(TEST_LIBS) -o $@
 
-# Fuzzers are built by clang with everything they touch, apart from the other objects.
-build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(OBJ)/ops.inc $(OBJ)/formats.inc $(EMBEDDED)
+# Fuzzers are built by clang, with objects of their own of all that they touch.
+FUZZED = $(filter pipeline/%,$(C_SOURCES)) $(wildcard cuda/*_none.c tests/twins/*.c) server/http/engine/request_check.c server/http/engine/framing.c \
+  server/request/multipart_parser.c
+FUZZ_CC = clang -g -O1 -fsanitize=address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w -MMD -MP
+build/fuzz/objects/%.o: %.c | $(OBJ)/ops.inc $(OBJ)/formats.inc $(EMBEDDED)
 	@mkdir -p $(@D)
+	$(SAY) fuzzed $<
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link -MF $(@:.o=.d) -c $< -o $@
+.SECONDARY: $(FUZZED:%.c=build/fuzz/objects/%.o)
+build/fuzz/%: tests/fuzz/%.c $(FUZZED:%.c=build/fuzz/objects/%.o)
 	$(SAY) fuzzer $<
-	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
-	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/codecs/*/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c) \
-	  server/request/multipart_parser.c) $(wildcard tests/twins/*.c) \
-	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -lpng16 -o $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer -MF $@.d $< $(filter %.o,$^) $(LIBS) -lpng16 -o $@
 
--include $(OBJECTS:.o=.d) $(patsubst %.o,%.d,$(SUITE_PARTS) $(TWINS)) $(OBJ)/$(SUITE)/main.d $(OBJ)/server/main.d $(TESTS:=.d) $(REPLAYS:=.d) $(OBJ)/tests/fuzz/replay_main.d $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/*.d $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
+-include $(OBJECTS:.o=.d) $(FUZZERS:=.d) $(FUZZED:%.c=build/fuzz/objects/%.d) $(patsubst %.o,%.d,$(SUITE_PARTS) $(TWINS)) $(OBJ)/$(SUITE)/main.d $(OBJ)/server/main.d $(TESTS:=.d) $(REPLAYS:=.d) $(OBJ)/tests/fuzz/replay_main.d $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/*.d $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/cuda/ops/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
 
 # ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
 PREFIX = /usr/local
