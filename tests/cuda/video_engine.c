@@ -53,7 +53,7 @@ int clock_gettime(clockid_t clock, struct timespec *now) {
 
 static void begin_picture(void *context) {
     struct seen *this = context;
-    this->begins++;
+    __atomic_add_fetch(&this->begins, 1, __ATOMIC_RELEASE);
     while (__atomic_load_n(&this->hold, __ATOMIC_ACQUIRE)) usleep(1000);
 }
 
