@@ -9,8 +9,9 @@
  *           video_engine_close.
  * Fails:    returns 0 or false: the engine takes no picture, or not these. Damage is found by the
  *           engine; a picture that it conceals is refused.
- * Threads:  any whose current GPU is the one that is named. One layer, of the colours or of alpha,
- *           has the engines at a time, for 2.4 ms if it has 48 tiles of 512 x 512; others wait.
+ * Threads:  any whose current GPU is the one that is named. Two layers, of the colours or of alpha,
+ *           have the engines at a time: one of 48 tiles of 512 x 512 alone takes 2.4 ms. Others
+ *           wait.
  * Limits:   a session is opened in 40 ms: each of the first pictures of a size opens one. Sessions
  *           of VIDEO_SIZES sizes are kept, each with VIDEO_POOL_BYTES of surfaces, or one session.
  *           Pictures of a further size are refused while these were used within the last second.
