@@ -432,7 +432,7 @@ def test_the_example_of_the_reference(tmp_path):
     assert code == 0, error
     assert out.endswith("OK\n  white: level=127 (integer 0..255)\n")
     code, out, _ = said(["ops", "--operators-dir", tmp_path, "white"])
-    assert out.startswith("white        White over a level, else black\n    light and colour\n    level=127 ")
+    assert out.startswith("white        White over a level, else black\n    light and contrast\n    level=127 ")
     picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
     got, _ = burin(tmp_path, "white:level=90", picture, tmp_path)
     np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
