@@ -64,12 +64,13 @@ struct op_call {
 };
 
 /* The part of a menu that an operator belongs to. */
-enum op_group { OP_UNGROUPED, OP_SIZE, OP_TONE, OP_DETAIL, OP_VALUES, OP_GROUPS };
+enum op_group { OP_UNGROUPED, OP_SIZE, OP_TONE, OP_COLOUR, OP_DETAIL, OP_VALUES, OP_GROUPS };
 
 /* A group's heading; NULL for OP_UNGROUPED. */
 static inline const char *op_group_name(enum op_group group) {
-    static const char *const names[OP_GROUPS] = { NULL, "size and place", "light and colour",
-                                                  "sharpness and edges", "values" };
+    static const char *const names[OP_GROUPS] = {
+        NULL, "size and place", "light and contrast", "colour", "sharpness and edges", "values"
+    };
     return names[group];
 }
 

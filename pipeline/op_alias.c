@@ -13,11 +13,10 @@ static const struct {
     const char *names, *instead;
 } aliases[] = {
     { " bw blackandwhite desaturate gray grey luma mono monochrome ", "use grayscale" },
-    { " autocontrast autolevel autolevels contrast levels normalise normalize ",
-      "histeq and clahe raise contrast" },
+    { " autocontrast autolevel autolevels normalise normalize ", "use histeq or clahe" },
+    { " brightnesscontrast sigmoidal sigmoidalcontrast ", "use contrast or levels" },
     { " equalisation equalise equalization equalize equalizehist even ", "use histeq" },
-    { " inverse invert negate negative ",
-      "use convolve with taps=0,0,0,0,-1,0,0,0,0 and divisor=1 and offset=255" },
+    { " inverse invert negative ", "use negate" },
     { " color colorize colour colourise hue modulate saturate saturation sepia temperature tint "
       "vibrance ",
       "no operator changes hues; one of your own can (burin check --help)" },
@@ -43,7 +42,7 @@ static const struct {
     { " crisp sharpness unsharp unsharpmask usm ", "use sharpen" },
     { " canny contour contours line lines outline outlines prewitt sketch sobel ", "use edge" },
     { " convolution emboss filter kernel laplace laplacian ", "use convolve with taps" },
-    { " darken exposure lighten ", "use brightness or gamma" },
+    { " darken exposure lighten ", "use brightness, gamma or levels" },
     { " binarise binarize twotone ", "use threshold" },
     { " liquidrescale object remove removeobject retarget seam seamcarve seamcarving ",
       "use carve" },

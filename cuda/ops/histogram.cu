@@ -55,7 +55,7 @@ static __device__ __forceinline__ void write_bins(const uint32_t *levels, uint32
     if (fold) return;
     __syncthreads();
     for (uint32_t i = threadIdx.x; i < L::TABLES * LEVELS; i += THREADS)
-        values[i / LEVELS * bins + levels_bin(i % LEVELS, bins, LEVELS - 1)] = levels[i];
+        values[i / LEVELS * bins + level_bin(i % LEVELS, bins, LEVELS - 1)] = levels[i];
 }
 
 template <int CHANNELS>

@@ -3,12 +3,12 @@
  * computes powers.
  *
  * Used by:  gamma, on both devices.
- * Threads:  any; parts of a table may be made at the same time.
+ * Threads:  any.
  */
 #ifndef BURIN_OPS_GAMMA_H
 #define BURIN_OPS_GAMMA_H
 
-#include <stdint.h>
+#include "pipeline/ops/tone.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,10 +16,8 @@ extern "C" {
 
 enum { GAMMA_GAMMA }; /* place in the parameter list */
 
-/* Set TABLE[v] = floor(M (v / M)^(1 / gamma) + 1/2) for v = FIRST..END-1; GAMMA is in thousandths.
- * 8 bit, then 16. */
-void gamma_table8(long gamma, uint8_t table[256]);
-void gamma_table16(long gamma, uint32_t first, uint32_t end, uint16_t *table);
+/* LEVELS[v] = floor(M (v / M)^(1 / gamma) + 1/2) */
+tone_fill gamma_fill;
 
 #ifdef __cplusplus
 }

@@ -43,7 +43,7 @@ static enum status grayscale_run(struct op_call *call) {
 const struct op op_grayscale = {
     .name = "grayscale",
     .title = "Black and white",
-    .group = OP_TONE,
+    .group = OP_COLOUR,
     .summary = "Luma of every pixel; alpha is kept",
     .params = params,
     .size = grayscale_size,

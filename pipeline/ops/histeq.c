@@ -145,14 +145,13 @@ static void make_levels(const uint32_t *counts, uint32_t *levels, uint32_t max, 
     uint64_t sum = 0, first = 0;
     uint32_t least = 0; /* lower levels are those of pixels with alpha 0 */
     while (least <= max && !counts[least]) least++;
-    for (uint32_t v = least; v <= max && levels_bin(v, bins, max) == levels_bin(least, bins, max);
+    for (uint32_t v = least; v <= max && level_bin(v, bins, max) == level_bin(least, bins, max);
          v++)
         first += counts[v];
     const bool identity = pixels == 0 || (scale == HISTEQ_MINMAX && first == pixels);
     for (uint32_t start = 0, end; start <= max; start = end) {
-        const uint32_t bin = levels_bin(start, bins, max);
-        for (end = start; end <= max && levels_bin(end, bins, max) == bin; end++)
-            sum += counts[end];
+        const uint32_t bin = level_bin(start, bins, max);
+        for (end = start; end <= max && level_bin(end, bins, max) == bin; end++) sum += counts[end];
         for (uint32_t v = start; v < end; v++)
             levels[v] = identity ? v : histeq_quantile(sum, first, pixels, max, scale);
     }
@@ -183,7 +182,7 @@ static inline void map_row(const uint8_t *row, uint8_t *out, uint32_t width, lon
             const uint32_t sample = sample_get(row, i + c, depth);
             sample_put(out, i + c, depth,
                        mode == HISTEQ_EACH ? levels[c * (max + 1) + sample]
-                                           : levels_scaled(sample, value, level, max));
+                                           : level_scaled(sample, value, level, max));
         }
         if (colours < channels)
             sample_put(out, i + colours, depth, sample_get(row, i + colours, depth));

@@ -11,7 +11,7 @@
 #ifndef BURIN_OPS_HISTEQ_H
 #define BURIN_OPS_HISTEQ_H
 
-#include "pipeline/ops/levels.h"
+#include "pipeline/ops/histogram_level.h"
 
 /* Places in the parameter list. */
 enum { HISTEQ_BINS, HISTEQ_SCALE, HISTEQ_CHANNEL };

@@ -78,7 +78,7 @@ static void add_band8(const struct op_call *call, int band, uint32_t *numbers) {
     for (unsigned c = 0; c < image_colours(&call->in); c++, numbers += bins) {
         uint32_t counts[256];
         histogram_counts(&histograms[c], counts);
-        for (uint32_t v = 0; v < 256; v++) numbers[levels_bin(v, bins, 255)] += counts[v];
+        for (uint32_t v = 0; v < 256; v++) numbers[level_bin(v, bins, 255)] += counts[v];
     }
 }
 
@@ -97,7 +97,7 @@ static void fall_back(const struct op_call *call, uint32_t *numbers) {
     for (uint32_t bin = 0; bin < bins; bin++)
         if (numbers[bin]) return;
     for (unsigned c = 0; c < image_colours(&call->in); c++)
-        numbers[c * bins + levels_bin(background.sample[c], bins, image_max(&call->in))] =
+        numbers[c * bins + level_bin(background.sample[c], bins, image_max(&call->in))] =
             (uint32_t)image_pixels(&call->in);
 }
 

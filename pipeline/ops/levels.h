@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-/* levels.h - levels of a histogram: a sample's bin, and a colour that takes its value's new level.
+/* levels.h - a range of samples stretched to the whole range, and bent by a power.
  *
- * Integers only, so both devices agree in every bit. M is the largest sample, 255 or 65535.
+ *   t  = clamp((v - black) / (white - black), 0, 1)
+ *   v' = floor(M t^(1 / gamma) + 1/2)
  *
- * Used by:  histeq, histogram and clahe, on both devices.
- * Threads:  any; no state.
+ * Black and white are multiplied by 257 for 16 bits. With gamma 1 that is computed in integers:
+ * floor((2 M (v - black) + d) / (2 d)), d = white - black, clamped. A gray image is changed
+ * whichever channel is chosen.
+ *
+ * Used by:  levels, on both devices.
+ * Threads:  any.
  */
 #ifndef BURIN_OPS_LEVELS_H
 #define BURIN_OPS_LEVELS_H
 
-#include "pipeline/luma.h"
+#include "pipeline/image.h"
+#include "pipeline/ops/tone.h"
 
-#include <stdint.h>
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-/* Returns the bin of VALUE among BINS equal bins of 0..MAX. */
-HOST_DEVICE uint32_t levels_bin(uint32_t value, uint32_t bins, uint32_t max) {
-    return (uint32_t)((uint64_t)value * bins / (max + 1u));
+/* Places in the parameter list. */
+enum { LEVELS_BLACK, LEVELS_WHITE, LEVELS_GAMMA, LEVELS_CHANNEL };
+
+tone_fill levels_fill;
+
+/* The channel of IN that changes, or TONE_ALL. */
+static inline int levels_channel(const struct params *params, const struct image *in) {
+    return image_colours(in) == 1 ? TONE_ALL : (int)params->number[LEVELS_CHANNEL] - 1;
 }
 
-/* round(c * V' / V), half up, clamped to M; V' where V is 0. */
-HOST_DEVICE uint32_t levels_scaled(uint32_t sample, uint32_t value, uint32_t new_value,
-                                   uint32_t max) {
-    if (value == 0) return new_value;
-    const uint64_t scaled = (2 * (uint64_t)sample * new_value + value) / (2 * (uint64_t)value);
-    return scaled < max ? (uint32_t)scaled : max;
+#ifdef __cplusplus
 }
-
+#endif
 #endif

@@ -60,7 +60,7 @@ static enum status srgb_run(struct op_call *call) {
 const struct op op_srgb = {
     .name = "srgb",
     .title = "Colours of screens",
-    .group = OP_TONE,
+    .group = OP_COLOUR,
     .summary = "Colours by the image's profile in sRGB, without it from then on; alpha is kept",
     .params = params,
     .by_profile = true,

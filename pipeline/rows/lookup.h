@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* lookup.h - 8-bit samples looked up in a table, with AVX2 or AVX-512 where the CPU has it.
  *
- * Used by:  ops/histeq.c, ops/gamma.c.
+ * Used by:  ops/histeq.c, ops/tone_rows.h.
  * Threads:  any; no state.
  */
 #ifndef BURIN_LOOKUP_H

@@ -4,7 +4,7 @@
  * Rows are processed sixteen bytes at a time in the compiler's own vectors, which every machine has
  * in some form. Rows may start at any byte; the lanes of alpha are the same along the whole row.
  *
- * Used by:  ops/threshold.c, ops/brightness_row.h.
+ * Used by:  ops/threshold.c, ops/negate.c, ops/brightness_row.h.
  * Threads:  any; no state.
  */
 #ifndef BURIN_POINTWISE_H

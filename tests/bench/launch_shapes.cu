@@ -55,7 +55,7 @@ __global__ void apply_kernel(struct work work) {
         const uint8_t *in = work.in + 3 * (size_t)i;
         const uint32_t value = peak(in), level = work.levels[value];
         for (int c = 0; c < 3; c++)
-            work.out[3 * (size_t)i + c] = (uint8_t)levels_scaled(in[c], value, level, 255);
+            work.out[3 * (size_t)i + c] = (uint8_t)level_scaled(in[c], value, level, 255);
     }
 }
 

@@ -73,6 +73,9 @@ static const struct {
     { "convolve", "taps=1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 "
                   "1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024,"
                   "divisor=1048576,offset=-7" },
+    { "levels", "black=30,white=31" },
+    { "levels", "black=20,white=230,gamma=0.6,channel=red" },
+    { "levels", "black=99,white=188,channel=blue" },
     { "edge", "kernel=sobel5,border=zero,binary=true,threshold=60,brightness=25" },
     { "edge", "kernel=sobel5,threshold=200,brightness=-90" },
     { "edge", "border=zero,binary=true,threshold=254" },

@@ -144,7 +144,7 @@ def test_listed_and_run(start, tmp_path):
     listed = {op["name"]: op for op in daemon.get("/ops").json["operators"]}
     level, = [p for p in listed["white"]["parameters"] if p["name"] == "level"]
     assert level["default"] == 127 and listed["white"]["summary"].startswith("White over a level")
-    assert (listed["white"]["group"], listed["total"]["group"], listed["tally"]["group"]) == ("light and colour", "values", "values")
+    assert (listed["white"]["group"], listed["total"]["group"], listed["tally"]["group"]) == ("light and contrast", "values", "values")
     picture = noise(61, 47)
     assert (daemon.post("/white", pnm(picture)).image == np.where(picture > 127, 255, 0)).all()
     assert (daemon.post("/white?level=200", pnm(picture)).image == np.where(picture > 200, 255, 0)).all()

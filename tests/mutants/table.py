@@ -677,7 +677,7 @@ TABLE = [
      "if (place >= 0 && !(step->params.given >> place & 1))", "if (place >= 0)", "unit request/settings"),
     ("levels of histeq are not rounded", "ops/histeq.h",
      "(2 * max * part + whole)", "(2 * max * part)", "unit ops/histeq"),
-    ("colours of histeq by luma are not clamped", "ops/levels.h",
+    ("colours of histeq by luma are not clamped", "ops/histogram_level.h",
      "scaled < max ? (uint32_t)scaled : max", "scaled < UINT32_MAX ? (uint32_t)scaled : max", "unit ops/histeq"),
     ("clahe pads only the side that is not divisible", "ops/clahe.h",
      "(length % tiles || other % tiles)", "(length % tiles || other > 65535)", "unit ops/clahe"),

@@ -33,7 +33,7 @@ static unsigned char vignette(unsigned char v, int index, const settings s) {
     return clamp(v * (1 - 2 * far), 255);
 }
 #P2P_FUNC
-static unsigned short contrast(unsigned short v, int i, settings s) {
+static unsigned short steeper(unsigned short v, int i, settings s) {
     return clamp((v - 32768) * s.gain + 32768, 65535);
 }
 #P2P_FUNC

@@ -135,8 +135,8 @@ IMAGES = [
     (8, "exclusive:mask=3,invert=true", lambda p: ~(p ^ 3)),
     (8, "vignette", vignette),
     (8, "divided", lambda p: 200 // p.astype(WIDE)),
-    (16, "contrast", lambda p: np.clip((p.astype(WIDE) - 32768) * 1.5 + 32768, 0, 65535).astype(WIDE)),
-    (16, "contrast:gain=-0.25", lambda p: np.clip((p.astype(WIDE) - 32768) * -0.25 + 32768, 0, 65535).astype(WIDE)),
+    (16, "steeper", lambda p: np.clip((p.astype(WIDE) - 32768) * 1.5 + 32768, 0, 65535).astype(WIDE)),
+    (16, "steeper:gain=-0.25", lambda p: np.clip((p.astype(WIDE) - 32768) * -0.25 + 32768, 0, 65535).astype(WIDE)),
     (16, "striped", lambda p: np.where(position(p) & 1, 65535 - p, p)),
     (8, "median", lambda p: np.sort(around(p, 1), axis=-1)[..., 4]),
     (8, "erosion", lambda p: around(p, 1).min(axis=-1)),
@@ -432,7 +432,7 @@ def test_the_example_of_the_reference(tmp_path):
     assert code == 0, error
     assert out.endswith("OK\n  white: level=127 (integer 0..255)\n")
     code, out, _ = said(["ops", "--operators-dir", tmp_path, "white"])
-    assert out.startswith("white        White over a level, else black\n    light and colour\n    level=127 ")
+    assert out.startswith("white        White over a level, else black\n    light and contrast\n    level=127 ")
     picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
     got, _ = burin(tmp_path, "white:level=90", picture, tmp_path)
     np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
@@ -476,7 +476,7 @@ def programs(operators, tmp_path_factory):
 @pytest.mark.parametrize("program,depth,step", [
     ("listings", 8, "binarizador:tolerancia=40"), ("listings", 16, "menor"), ("listings", 8, "r2vProcessor"),
     ("points", 8, "gamma_by_pow:gamma=0.5"), ("points", 8, "exclusive:mask=3,invert=true"),
-    ("points", 8, "vignette:width=61,height=40"), ("points", 16, "contrast:gain=-0.25"), ("points", 16, "striped"),
+    ("points", 8, "vignette:width=61,height=40"), ("points", 16, "steeper:gain=-0.25"), ("points", 16, "striped"),
     ("windows", 8, "median"), ("windows", 16, "dilation"), ("windows", 8, "framed:left=3,top=2"),
     ("numbers", 16, "sum"), ("numbers", 8, "divisor"), ("numbers", 16, "two_levels:bins=300"),
 ])

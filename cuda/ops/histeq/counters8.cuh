@@ -134,7 +134,7 @@ static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint3
 /* The last level that shares a bin with LEVEL. */
 static __device__ __forceinline__ uint32_t bin_last(uint32_t level, uint32_t bins) {
     if (bins >= LEVELS) return level;
-    const uint32_t bin = levels_bin(level, bins, LEVELS - 1);
+    const uint32_t bin = level_bin(level, bins, LEVELS - 1);
     return ((bin + 1) * LEVELS + bins - 1) / bins - 1;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/ops/clahe/plane.h"
 
-#include "pipeline/ops/levels.h"
+#include "pipeline/ops/histogram_level.h"
 #include "pipeline/rows/intrinsics.h"
 #include "pipeline/rows/rgb_luma.h"
 #include "pipeline/rows/rgb_scale.h"
@@ -65,7 +65,7 @@ INLINE void put_words(const uint8_t *in, const uint8_t *levels, uint8_t *out, si
         const uint32_t value = value_of(in, i, mode, 16), level = sample_get(levels, p, 16);
         for (unsigned c = 0; c < 3; c++)
             sample_put(out, i + c, 16,
-                       levels_scaled(sample_get(in, i + c, 16), value, level, 65535));
+                       level_scaled(sample_get(in, i + c, 16), value, level, 65535));
     }
 }
 

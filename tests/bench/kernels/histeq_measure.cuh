@@ -55,7 +55,7 @@ static std::vector<uint32_t> reference_levels(const struct image &in, const stru
     in_parallel(image_pixels(&in), [&](unsigned part, uint64_t from, uint64_t to) {
         parts[part].assign(bins, 0);
         for (uint64_t p = from; p < to; p++)
-            parts[part][levels_bin(value_at(in, p, mode, c), bins, max)]++;
+            parts[part][level_bin(value_at(in, p, mode, c), bins, max)]++;
     });
     uint64_t sum = 0, first = 0;
     for (uint32_t bin = 0; bin < bins; bin++) {
@@ -67,7 +67,7 @@ static std::vector<uint32_t> reference_levels(const struct image &in, const stru
     for (uint32_t v = 0; v <= max; v++)
         levels[v] = scale == HISTEQ_MINMAX && first == image_pixels(&in)
                         ? v
-                        : histeq_quantile(sums[levels_bin(v, bins, max)], first, image_pixels(&in),
+                        : histeq_quantile(sums[level_bin(v, bins, max)], first, image_pixels(&in),
                                           max, scale);
     return levels;
 }
@@ -86,7 +86,7 @@ static void reference(const struct image &in, struct image &out, const struct pa
                 const bool each = mode == HISTEQ_EACH || colours == 1;
                 const uint32_t value = value_at(in, i / channels, mode, c);
                 sample = each ? levels[c][sample]
-                              : levels_scaled(sample, value, levels[0][value], image_max(&in));
+                              : level_scaled(sample, value, levels[0][value], image_max(&in));
             }
             if (in.depth == 8)
                 out.pixels[i] = (uint8_t)sample;

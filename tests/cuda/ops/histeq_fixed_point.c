@@ -15,7 +15,7 @@ static void check_8(uint32_t sample, uint32_t value, uint32_t level, int bits) {
     const uint32_t product =
         histeq_product(sample, histeq_ratio(value, level, bits), histeq_addend(value, level, bits));
     const uint32_t shifted = product >> bits, got = shifted < 255 ? shifted : 255;
-    if (got != levels_scaled(sample, value, level, 255))
+    if (got != level_scaled(sample, value, level, 255))
         fail_msg("c %u, V %u, V' %u, %d bits: %u", sample, value, level, bits, got);
 }
 
@@ -39,7 +39,7 @@ static void test_every_luma(void **state) {
 
 static void check_16(uint32_t sample, uint32_t value, uint32_t level) {
     const uint32_t got = histeq_scaled16(sample, value, level);
-    if (got != levels_scaled(sample, value, level, 65535))
+    if (got != level_scaled(sample, value, level, 65535))
         fail_msg("c %u, V %u, V' %u: %u", sample, value, level, got);
 }
 

@@ -4,7 +4,7 @@
  * covers: pipeline/ops/clahe/plane.c pipeline/ops/clahe/blend.c */
 #include "pipeline/ops/clahe.h"
 
-#include "pipeline/ops/levels.h"
+#include "pipeline/ops/histogram_level.h"
 #include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/against.h"
 #include "tests/pipeline/ops/table.h"
@@ -199,7 +199,7 @@ static void scaled_is_exact(void **state) {
         for (int32_t level = 0; level < 256; level++)
             for (int32_t sample = 0; sample < 256; sample++)
                 if (clahe_scaled8(sample, value, level, reciprocal) !=
-                    (int32_t)levels_scaled((uint32_t)sample, (uint32_t)value, (uint32_t)level, 255))
+                    (int32_t)level_scaled((uint32_t)sample, (uint32_t)value, (uint32_t)level, 255))
                     fail_msg("c %d, V %d, V' %d", sample, value, level);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* gamma against values by hand: gamma 2 is a square root; tests/reference has
- * the tables of 8 bits whole, of 16 bits one whole and of others a part. */
+ * the tables of 8 bits whole, of 16 bits one whole and of others a part.
+ * covers: pipeline/ops/tone_rows.h */
 #include "pipeline/ops/gamma.h"
 
 #include "tests/pipeline/ops/against.h"
@@ -41,8 +42,8 @@ static uint32_t expected(const struct image *in, const struct params *params, ui
     const uint32_t value = (uint32_t)against_sample(in, x, y, c);
     static uint16_t wide[65536];
     static uint8_t narrow[256];
-    if (!narrow[255]) gamma_table8(params->number[GAMMA_GAMMA], narrow);
-    if (!wide[65535]) gamma_table16(params->number[GAMMA_GAMMA], 0, 65536, wide);
+    if (!narrow[255]) gamma_fill(params, 8, 0, 256, narrow);
+    if (!wide[65535]) gamma_fill(params, 16, 0, 65536, wide);
     if (image_has_alpha(in) && c == in->channels - 1u) return value;
     return in->depth == 8 ? narrow[value] : wide[value];
 }

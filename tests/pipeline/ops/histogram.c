@@ -83,7 +83,7 @@ static void a_bins_levels_are_adjacent(void **state) {
         for (uint32_t bin = 0; bin < bins; bin++)
             for (uint32_t v = histogram_first_level(bin, bins);
                  v < histogram_first_level(bin + 1, bins); v++)
-                assert_int_equal(levels_bin(v, bins, 255), bin);
+                assert_int_equal(level_bin(v, bins, 255), bin);
     }
 }
 

@@ -3,7 +3,7 @@
  * covers: pipeline/rows/simd.c */
 #include "pipeline/rows/rgb_scale.h"
 
-#include "pipeline/ops/levels.h"
+#include "pipeline/ops/histogram_level.h"
 #include "pipeline/rows/simd.h"
 #include "tests/noise.h"
 
@@ -39,7 +39,7 @@ static void scale_is_exact(void **state) {
             rgb_scale_apply(&scale, rgb, out, 256);
             rgb_scale_levels(rgb, levels, own, 256);
             for (int i = 0; i < 3 * 256; i++)
-                if (out[i] != levels_scaled(rgb[i], (uint32_t)value, (uint32_t)level, 255) ||
+                if (out[i] != level_scaled(rgb[i], (uint32_t)value, (uint32_t)level, 255) ||
                     own[i] != out[i])
                     fail_msg("V %d, V' %d, c %d: %d, %d", value, level, rgb[i], out[i], own[i]);
         }
@@ -62,7 +62,7 @@ static void scale_keeps_pixels_apart(void **state) {
         for (int i = 0; i < 3 * PIXELS; i++) {
             const uint8_t *p = rgb + i / 3 * 3, ab = p[0] > p[1] ? p[0] : p[1];
             const uint8_t value = ab > p[2] ? ab : p[2];
-            assert_int_equal(out[i], levels_scaled(rgb[i], value, levels[value], 255));
+            assert_int_equal(out[i], level_scaled(rgb[i], value, levels[value], 255));
         }
     }
     simd_limit(SIMD_BEST);
@@ -89,8 +89,7 @@ static void levels_belong_to_pixels(void **state) {
                 assert_int_equal(values[i], i < pixels ? value : 0x5a);
                 for (int c = 0; c < 3; c++)
                     assert_int_equal(out[3 * i + c],
-                                     i < pixels ? levels_scaled(p[c], value, levels[i], 255)
-                                                : 0x5a);
+                                     i < pixels ? level_scaled(p[c], value, levels[i], 255) : 0x5a);
             }
         }
     }
