@@ -38,7 +38,7 @@ static const struct {
     { " fliphorizontal hflip mirror ", "use flop" },
     { " flipvertical vflip ", "use flip" },
     { " rot90 transpose turn ", "use rotate" },
-    { " despeckle median noise ", "no operator is a median filter; blur smooths" },
+    { " blurmedian despeckle medianblur medianfilter noise speckles ", "use median" },
     { " boxblur denoise gaussian gaussianblur smooth ", "use blur" },
     { " crisp sharpness unsharp unsharpmask usm ", "use sharpen" },
     { " canny contour contours line lines outline outlines prewitt sketch sobel ", "use edge" },
