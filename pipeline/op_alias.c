@@ -28,7 +28,8 @@ static const struct {
     { " cover contain downscale inside miniature reduce scale shrink size small smaller thumb "
       "thumbnail thumbs upscale ",
       "use resize" },
-    { " border embed extend frame letterbox pad ", "use resize with fit=contain" },
+    { " addborder border embed expand extend extent frame letterbox margin padding ",
+      "use pad, or resize with fit=contain" },
     { " autocrop trim ",
       "crop and extract cut, smartcrop where most is to be seen; no operator looks for borders" },
     { " cut region ", "use extract or crop" },

@@ -31,7 +31,7 @@ ALIASES = {
     "tint": ["no operator"], "sepia": ["no operator"], "hue": ["no operator"], "watermark": ["nothing is drawn"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negate": ["convolve", "-1"],
     "invert": ["convolve", "-1"], "pixelate": ["resize", "zoom"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
-    "despeckle": ["median"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "pad": ["contain"],
+    "despeckle": ["median"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "border": ["pad", "contain"],
     "sobel": ["edge"], "unsharp": ["sharpen"], "average": ["mean"], "palette": ["dominant"], "metadata": ["/info"],
     "quality": ["max_bytes"]}
 
@@ -47,7 +47,7 @@ def test_words_of_other_tools(daemon, name):
 @pytest.mark.parametrize("word, found", [("autocontrast", {"histeq", "clahe"}), ("equalize", {"histeq"}), ("removeobject", {"carve"}),
                                          ("thumbnail", {"resize"}), ("placeholder", {"blurhash", "thumbhash"}), ("mirror", {"flop"}),
                                          ("filter", {"convolve"}), ("denoise", {"blur"}), ("trim", {"crop", "extract", "smartcrop"}),
-                                         ("median", set()), ("noise", {"median"}), ("saturation", set())])
+                                         ("median", set()), ("noise", {"median"}), ("extend", {"pad", "resize"}), ("saturation", set())])
 def test_a_search_finds_what_the_hint_names(word, found):
     listed = json.loads(burin("ops", "--json").stdout)["operators"]
     assert {op["name"] for op in listed if word in op.get("aliases", [])} == found & operators()
