@@ -27,7 +27,8 @@ static const struct {
     { " cover contain downscale inside miniature reduce scale shrink size small smaller thumb "
       "thumbnail thumbs upscale ",
       "use resize" },
-    { " border embed extend frame letterbox pad ", "use resize with fit=contain" },
+    { " addborder border embed expand extend extent frame letterbox margin padding ",
+      "use pad, or resize with fit=contain" },
     { " autocrop trim ",
       "crop and extract cut, smartcrop where most is to be seen; no operator looks for borders" },
     { " cut region ", "use extract or crop" },
@@ -37,7 +38,7 @@ static const struct {
     { " fliphorizontal hflip mirror ", "use flop" },
     { " flipvertical vflip ", "use flip" },
     { " rot90 transpose turn ", "use rotate" },
-    { " despeckle median noise ", "no operator is a median filter; blur smooths" },
+    { " blurmedian despeckle medianblur medianfilter noise speckles ", "use median" },
     { " boxblur denoise gaussian gaussianblur smooth ", "use blur" },
     { " crisp sharpness unsharp unsharpmask usm ", "use sharpen" },
     { " canny contour contours line lines outline outlines prewitt sketch sobel ", "use edge" },

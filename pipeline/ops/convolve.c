@@ -6,12 +6,9 @@
 
 #include "pipeline/band.h"
 #include "pipeline/op.h"
-#include "pipeline/rows/alpha.h"
+#include "pipeline/ops/laid_window.h"
 #include "pipeline/rows/simd.h"
-#include "pipeline/rows/window.h"
 #include "pipeline/sample.h"
-
-#include <string.h>
 
 static const struct param params[] = {
     [CONVOLVE_TAPS] = { .name = "taps",
@@ -121,14 +118,8 @@ static void convolve_band(void *argument, int index) {
     const struct window window = window_make(memory, in->width, in->height, pixel, reach);
     uint32_t made = band.first < reach ? 0 : band.first - reach;
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {
-        for (; made <= y + reach && made < in->height; made++) {
-            if (image_has_alpha(in))
-                alpha_lay(image_row(in, made), window_row(&window, made), in->width, in->channels,
-                          in->depth, &under);
-            else
-                memcpy(window_row(&window, made), image_row(in, made), image_row_bytes(in));
-            window_pad(&window, made);
-        }
+        for (; made <= y + reach && made < in->height; made++)
+            laid_window_take(&window, in, made, &under);
         convolve_row(in, &window, y, image_row(&call->out, y), &rule);
     }
 }

@@ -5,7 +5,7 @@
  * of the image once; window_pad adds `reach` copies of its first and last pixel. The rows above and
  * below the image are the first and the last one.
  *
- * Used by:  ops/edge.c, ops/convolve.c.
+ * Used by:  ops/edge.c, ops/convolve.c, ops/median.c.
  * Owns:     nothing; the memory, of window_bytes bytes, is the caller's.
  * Threads:  a window belongs to one.
  * Limits:   WINDOW_REACH_MAX.

@@ -23,7 +23,7 @@ const compassOf = (place) => [
 
 const before = (slack, side) => (side < 0 ? 0 : side > 0 ? slack : Math.floor(slack / 2));
 
-// ---- crop, extract, smartcrop, rotate, zoom
+// ---- crop, extract, pad, smartcrop, rotate, zoom
 
 /** Width and height, of which one may be missing; null: they are not within the picture. */
 function cutSize({ number }, size) {
@@ -51,6 +51,13 @@ function extract({ number }, size) {
     const [left, top, width, height] = ['left', 'top', 'width', 'height'].map(number);
     if (left + width > size.width || top + height > size.height) return null;
     return sized(width, height, { left, top, width, height });
+}
+
+function pad({ number }, size) {
+    const [left, top, right, bottom] = ['left', 'top', 'right', 'bottom'].map(number);
+    const width = left + size.width + right,
+        height = top + size.height + bottom;
+    return sized(width, height, { left: -left, top: -top, width, height });
 }
 
 function rotate({ text }, size) {
@@ -184,6 +191,7 @@ const rules = Object.assign(Object.create(null), {
     carve,
     crop,
     extract,
+    pad,
     resize,
     rotate,
     smartcrop,

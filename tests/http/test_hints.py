@@ -31,7 +31,7 @@ ALIASES = {
     "tint": ["no operator"], "sepia": ["no operator"], "hue": ["no operator"], "watermark": ["nothing is drawn"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negative": ["negate"],
     "invert": ["negate"], "pixelate": ["resize", "zoom"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
-    "median": ["no operator", "blur"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "pad": ["contain"],
+    "despeckle": ["median"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "border": ["pad", "contain"],
     "sobel": ["edge"], "unsharp": ["sharpen"], "average": ["mean"], "palette": ["dominant"], "metadata": ["/info"],
     "quality": ["max_bytes"]}
 
@@ -47,7 +47,7 @@ def test_words_of_other_tools(daemon, name):
 @pytest.mark.parametrize("word, found", [("autocontrast", {"histeq", "clahe"}), ("equalize", {"histeq"}), ("removeobject", {"carve"}),
                                          ("thumbnail", {"resize"}), ("placeholder", {"blurhash", "thumbhash"}), ("mirror", {"flop"}),
                                          ("filter", {"convolve"}), ("denoise", {"blur"}), ("trim", {"crop", "extract", "smartcrop"}),
-                                         ("median", set()), ("noise", set()), ("saturation", set())])
+                                         ("median", set()), ("noise", {"median"}), ("extend", {"pad", "resize"}), ("saturation", set())])
 def test_a_search_finds_what_the_hint_names(word, found):
     listed = json.loads(burin("ops", "--json").stdout)["operators"]
     assert {op["name"] for op in listed if word in op.get("aliases", [])} == found & operators()
@@ -62,7 +62,7 @@ def test_a_slip(daemon, name, near):
         assert f'did you mean "{near}"?' in message or f"did you mean /{near}?" in message, message
 
 
-@pytest.mark.parametrize("name", ["median", "form", "form1", "magic", "noon", "lean_on", "threshing"])
+@pytest.mark.parametrize("name", ["mesh", "form", "form1", "magic", "noon", "lean_on", "threshing"])
 def test_another_word_is_no_slip(daemon, name):
     for message in messages(daemon, name):
         assert "did you mean" not in message

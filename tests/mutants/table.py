@@ -793,7 +793,7 @@ TABLE = [
     ("a document that the client has is sent again", "http/handle_document.c",
      "known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, .bytes = known ? 0 : length",
      "MHD_HTTP_OK, .bytes = length", "http test_openapi.py -k asked_for_again"),
-    ("median is a slip of mean", "pipeline/param.c", "length < 8 ? 1", "length < 8 ? 2", "http test_hints.py -k no_slip"),
+    ("mesh is a slip of mean", "pipeline/param.c", "length < 8 ? 1", "length < 8 ? 2", "http test_hints.py -k no_slip"),
     ("a sentence is cut within a word", "pipeline/status.c", "if (message[end - 1] != ' ') end = length - 3;", "end = length - 3;",
      "unit pipeline/status"),
     ("required parameters are not listed", "server/api/openapi_json.c",

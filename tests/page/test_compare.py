@@ -156,7 +156,7 @@ def check_beside(page, photo, folder, text):
 
 PLANS = [
     "crop:width=100", "crop:height=33,gravity=northwest", "extract:left=3,top=5,width=7,height=11", "rotate", "rotate:angle=180", "rotate:angle=270",
-    "zoom:times=3", "smartcrop:width=99,height=77", "carve:dx=-21", "carve:width=500,height=300", "carve:dy=9", "carve:dx=9,show=seams", "edge",
+    "zoom:times=3", "pad:top=3,left=40,right=7", "smartcrop:width=99,height=77", "carve:dx=-21", "carve:width=500,height=300", "carve:dy=9", "carve:dx=9,show=seams", "edge",
     *(f"resize:{goal},fit={fit}{more}" for goal, fit, more in itertools.product(
         ("width=101", "height=77", "width=203,height=77", "width=77,height=203", "width=700,height=650", "width=3,height=300"),
         ("cover", "contain", "fill", "inside", "outside"), ("", ",enlarge=false"))),
@@ -166,7 +166,7 @@ PLANS = [
 
 
 REFUSED = ["crop:width=481", "extract:left=400,width=81,height=1", "extract:top=319,width=1,height=2", "zoom:times=64", "carve:dx=-480",
-           "carve:dx=65100", "resize:width=60000,height=60000", "smartcrop:height=321", "resize:width=480,height=4,fit=carve,position=north,x=1"]
+           "carve:dx=65100", "resize:width=60000,height=60000", "smartcrop:height=321", "pad:left=65056", "resize:width=480,height=4,fit=carve,position=north,x=1"]
 
 
 def sizes(page, texts, all_operators):

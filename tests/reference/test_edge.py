@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""edge, brightness, threshold and convolve against numpy written from their definitions, and against OpenCV and scikit-image
+"""edge, brightness, threshold, median and convolve against numpy written from their definitions, and against OpenCV and scikit-image
 where they are installed. Alone: BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_edge.py"""
 import re
 
@@ -95,6 +95,11 @@ def edge(image, gradients, brightness=0, threshold=0, binary=False, zero=0):
     return out
 
 
+def median(image, size):
+    filters = pytest.importorskip("scipy.ndimage")
+    return filters.median_filter(image, (size, size) + (1,) * (image.ndim - 2), mode="nearest")
+
+
 ALONG = {3: [-1, 0, 1], 5: [-1, -2, 0, 2, 1]}
 ACROSS = {3: [1, 2, 1], 5: [1, 4, 6, 4, 1]}
 
@@ -158,6 +163,15 @@ def test_threshold(image, cut):
     if cv2:
         _, theirs = cv2.threshold(image, cut * (maximum // 255), maximum, cv2.THRESH_BINARY)
         np.testing.assert_array_equal(got, theirs)
+
+
+@pytest.mark.parametrize("size", [3, 5])
+@pytest.mark.parametrize("image", PICTURES[::3], ids=name)
+def test_median(image, size):
+    got = run(image, f"median:size={size}")
+    np.testing.assert_array_equal(got, median(image, size))
+    if cv2 and min(image.shape[:2]) > 1:
+        np.testing.assert_array_equal(got, cv2.medianBlur(image, size))
 
 
 KERNELS = [([1, 2, 1, 2, 4, 2, 1, 2, 1], {}),

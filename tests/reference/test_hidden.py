@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from service import burin, service, values  # noqa: F401
-from test_edge import by_numpy, correlate, edge
+from test_edge import by_numpy, correlate, edge, median
 from test_histeq import histeq
 
 cv2 = pytest.importorskip("cv2")
@@ -78,6 +78,12 @@ def test_convolve(depth, filling):
     image, kernel = picture(depth, filling), np.reshape([1, 2, 1, 2, 4, 2, 1, 2, 1], (3, 3))
     got = run(image, "convolve:taps=1 2 1 2 4 2 1 2 1")
     check_visible(got, image, ((2 * correlate(laid(image), kernel) + 16) // 32)[image[..., 3] > 0])
+
+
+@pytest.mark.parametrize("filling", FILLINGS)
+def test_median(filling):
+    image = picture(8, filling)
+    check_visible(run(image, "median:background=1080f0"), image, median(laid(image, (16, 128, 240)), 3)[image[..., 3] > 0])
 
 
 @pytest.mark.parametrize("filling", FILLINGS)

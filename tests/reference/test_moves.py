@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""extract, crop, smartcrop, rotate, flip, flop, zoom and gamma against numpy and 40-digit arithmetic. Alone:
+"""extract, crop, pad, smartcrop, rotate, flip, flop, zoom and gamma against numpy and 40-digit arithmetic. Alone:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_moves.py"""
 import mpmath
 import numpy as np
@@ -41,6 +41,16 @@ def test_parts(depth, channels):
                                 "southwest": (0, down), "west": (0, down // 2), "northwest": (0, 0)}.items():
             part = image[y:y + height, x:x + width]
             assert np.array_equal(run(image, f"crop:width={width},height={height},gravity={gravity}"), part)
+
+
+@pytest.mark.parametrize("depth,channels", KINDS)
+def test_borders(depth, channels):
+    image = picture((13, 42), depth, channels)
+    for top, right, bottom, left in ((0, 0, 0, 0), (5, 0, 1, 60), (40, 130, 0, 0), (13, 2, 3, 42)):
+        for around, mode in {"background": {"mode": "constant", "constant_values": (2**depth - 1) // 255 * 64}, "edge": {"mode": "edge"},
+                             "mirror": {"mode": "symmetric"}}.items():
+            step = f"pad:top={top},right={right},bottom={bottom},left={left},around={around},background=404040"
+            assert np.array_equal(run(image, step), np.pad(image, [(top, bottom), (left, right), (0, 0)][:image.ndim], **mode)), step
 
 
 def levels(maximum, gamma, values):

@@ -127,12 +127,10 @@ static void read_wishes(const struct params *params, struct wish wishes[2]) {
                                    .compass = compass[number[RESIZE_POSITION]][i] };
 }
 
-/* Depends on parameters and channels alone, so the images of a batch stay alike. */
-static unsigned channels_of(const struct params *params, unsigned channels) {
-    const uint32_t rgba = (uint32_t)params->number[RESIZE_BACKGROUND];
+unsigned frame_channels(uint32_t rgba, long around, unsigned channels) {
     const bool coloured =
         (rgba >> 24 & 255) != (rgba >> 16 & 255) || (rgba >> 16 & 255) != (rgba >> 8 & 255);
-    if (params->number[RESIZE_AROUND] != AROUND_BACKGROUND) return channels;
+    if (around != AROUND_BACKGROUND) return channels;
     const bool alpha = channels == 2 || channels == 4 || (rgba & 255) != 255;
     return (channels > 2 || coloured ? 3 : 1) + alpha;
 }
@@ -159,6 +157,8 @@ enum status frame_make(struct frame *frame, const struct params *params, const s
         frame->whole |= side->seams > 0;
     }
     frame->whole |= frame->smart;
-    if (both && fit == FIT_CONTAIN) frame->channels = channels_of(params, in->channels);
+    if (both && fit == FIT_CONTAIN)
+        frame->channels = frame_channels((uint32_t)params->number[RESIZE_BACKGROUND],
+                                         params->number[RESIZE_AROUND], in->channels);
     return check_whole(frame, &sides, failure);
 }
