@@ -28,7 +28,8 @@ def messages(daemon, name):
 # The words of other tools: what must be named in the answer.
 ALIASES = {
     "sigmoidal-contrast": ["contrast", "levels"], "normalize": ["clahe", "histeq"], "equalize": ["histeq"], "saturation": ["no operator"],
-    "tint": ["no operator"], "sepia": ["no operator"], "hue": ["no operator"], "watermark": ["nothing is drawn"],
+    "tint": ["no operator"], "sepia": ["no operator"], "hue": ["no operator"],
+    "watermark": ["composite", "overlay", "no text"], "stamp": ["composite"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negative": ["negate"],
     "invert": ["negate"], "pixelate": ["resize", "zoom"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
     "despeckle": ["median"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "border": ["pad", "contain"],
