@@ -21,7 +21,7 @@ static __global__ void __launch_bounds__(POINT_THREADS)
     __shared__ uint32_t levels[LEVELS / 4];
     if (threadIdx.x < LEVELS / 4) levels[threadIdx.x] = table.words[threadIdx.x];
     __syncthreads();
-    const auto function = [&](uint32_t sample, uint32_t) -> uint32_t {
+    const auto function = [&](uint32_t sample, const struct burin_place &) -> uint32_t {
         return ((const uint8_t *)levels)[sample];
     };
     point_chunk<8>(batch, function, channels, alpha);
@@ -30,7 +30,7 @@ static __global__ void __launch_bounds__(POINT_THREADS)
 static __global__ void __launch_bounds__(POINT_THREADS)
     gamma16_kernel(const __grid_constant__ struct batch batch, const uint16_t *table,
                    unsigned channels, struct alpha_mask alpha) {
-    const auto function = [&](uint32_t sample, uint32_t) -> uint32_t {
+    const auto function = [&](uint32_t sample, const struct burin_place &) -> uint32_t {
         return __ldg(table + sample);
     };
     point_chunk<16>(batch, function, channels, alpha);

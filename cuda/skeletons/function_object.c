@@ -14,16 +14,20 @@ void function_object_write(FILE *out, const char *name, const struct user_op *op
     switch (op->skeleton) {
     case SKELETON_P2P:
         fprintf(out,
-                "unsigned operator()(unsigned burin_s, unsigned burin_i) const {\n"
-                "        return %s((%s)burin_s, (int)burin_i%s);\n",
-                function, pixel, pass);
+                "unsigned operator()(unsigned burin_s, const burin_place &burin_at) const {\n"
+                "        return %s((%s)burin_s",
+                function, pixel);
+        user_text_given(out, op);
+        fprintf(out, "%s);\n", pass);
         break;
     case SKELETON_N2P:
         fprintf(out,
-                "unsigned operator()(%s (&burin_w)[%d][%d], int burin_x,\n"
-                "                                                   int burin_y) const {\n"
-                "        return %s(burin_w, burin_x, burin_y%s);\n",
-                pixel, op->window, op->window, function, pass);
+                "unsigned operator()(%s (&burin_w)[%d][%d],\n"
+                "                                        const burin_place &burin_at) const {\n"
+                "        return %s(burin_w",
+                pixel, op->window, op->window, function);
+        user_text_given(out, op);
+        fprintf(out, "%s);\n", pass);
         break;
     case SKELETON_R2S:
         fprintf(out,

@@ -55,10 +55,10 @@ static void put_points(FILE *out, int end) {
     fputs("struct burin_points {\n", out);
     for (int i = 0; i < end; i++) fprintf(out, "    burin_function%d burin_f%d;\n", i, i);
     fputs("    __device__ __forceinline__ unsigned operator()(unsigned burin_s,\n"
-          "                                                   unsigned burin_i) const {\n",
+          "                                        const burin_place &burin_at) const {\n",
           out);
     for (int i = 0; i < end; i++)
-        fprintf(out, "        burin_s = burin_f%d(burin_s, burin_i);\n", i);
+        fprintf(out, "        burin_s = burin_f%d(burin_s, burin_at);\n", i);
     fputs("        return burin_s;\n    }\n};\n", out);
 }
 

@@ -73,7 +73,7 @@ template <int DEPTH, class RULE>
 static __global__ void __launch_bounds__(POINT_THREADS)
     point_kernel(const __grid_constant__ struct batch batch, const __grid_constant__ RULE rule,
                  unsigned channels, struct alpha_mask alpha) {
-    const auto function = [&](uint32_t sample, uint32_t) {
+    const auto function = [&](uint32_t sample, const struct burin_place &) {
         return rule.template apply<DEPTH>(sample);
     };
     point_chunk<DEPTH>(batch, function, channels, alpha);
@@ -117,7 +117,9 @@ static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS, T::BLOCKS)
     neighbourhood_kernel(const __grid_constant__ struct batch batch,
                          const __grid_constant__ RULE rule, unsigned rows) {
     typedef typename T::sample window[T::SIDE][T::SIDE];
-    const auto function = [&](const window &samples, int, int) { return rule.apply(samples); };
+    const auto function = [&](const window &samples, const struct burin_place &) {
+        return rule.apply(samples);
+    };
     neighbourhood_strip<T>(batch, function, rows);
 }
 

@@ -17,8 +17,8 @@ struct cursor {
 
 const char *signature_form(enum skeleton skeleton) {
     static const char *const forms[] = {
-        [SKELETON_P2P] = "static S name(S pixel, int index[, params])",
-        [SKELETON_N2P] = "static S name(S pixel[3][3], int x, int y[, params])",
+        [SKELETON_P2P] = "static S name(S pixel, int index[, int width...][, params])",
+        [SKELETON_N2P] = "static S name(S pixel[3][3], int x, int y[, int width...][, params])",
         [SKELETON_R2S] = "static T name(E a, E b)",
         [SKELETON_R2V] = "static void name(S pixel, int *out, int bins[, params])",
     };
@@ -63,11 +63,12 @@ static bool take_sample(struct cursor *cursor, const char *what) {
     return expected(cursor, what);
 }
 
+static bool is_int(const struct token *at) {
+    return scalar_type_read(&at) == SCALAR_INT;
+}
+
 static bool take_int(struct cursor *cursor, const char *what) {
-    const struct token *begin = cursor->at;
-    if (scalar_type_read(&cursor->at) == SCALAR_INT) return true;
-    cursor->at = begin;
-    return expected(cursor, what);
+    return is_int(cursor->at) ? scalar_type_read(&cursor->at) : expected(cursor, what);
 }
 
 /* Takes the function's name and '('. */
@@ -106,20 +107,50 @@ static bool take_parameters(struct cursor *cursor, const struct user_file *file)
            (token_is(cursor->at, ")") || expected(cursor, ") behind the parameters"));
 }
 
+/* The first ints behind the pixel, which must be there: their meaning if their names have none. */
+struct required {
+    const char *what[2]; /* for messages */
+    enum given place[2];
+    int count;
+};
+
+/* Takes the ints behind the pixel. */
+static bool take_given(struct cursor *cursor, const struct user_file *file,
+                       const struct required *required) {
+    static const char *const names[GIVEN_COUNT] = { "index", "x",      "y",       "channel",
+                                                    "width", "height", "channels" };
+    struct user_op *op = cursor->op;
+    int unnamed = 0;
+    for (int i = 0; i < required->count || (token_is(cursor->at, ",") && is_int(cursor->at + 1));
+         i++) {
+        const struct token *name;
+        int given = 0;
+        if (!take(cursor, ",") ||
+            !take_int(cursor, i < required->count ? required->what[i] : "int") ||
+            !take_name(cursor, &name, "the name of an int"))
+            return false;
+        while (given < GIVEN_COUNT && !token_is(name, names[given])) given++;
+        if (given == GIVEN_COUNT && unnamed < required->count) given = required->place[unnamed++];
+        if (given == GIVEN_COUNT || i == GIVEN_COUNT) {
+            cursor->at = name;
+            return expected(cursor, "index, x, y, width, height, channel or channels, once each");
+        }
+        op->given[op->given_count++] = (enum given)given;
+        op->uses_position |= given <= GIVEN_CHANNEL && is_used(file, cursor->function, name);
+    }
+    return take_parameters(cursor, file);
+}
+
 /* ---- the four forms */
 
 static const char sample_text[] = "unsigned char (8-bit images) or unsigned short (16-bit images)";
 
 static bool read_p2p(struct cursor *cursor, const struct user_file *file) {
+    static const struct required index = { { "int, the pixel's index" }, { GIVEN_INDEX }, 1 };
     const struct token *name;
-    if (!take_sample(cursor, sample_text) || !take_head(cursor) ||
-        !take_sample(cursor, "the pixel's type, the same as the result's") ||
-        !take_name(cursor, &name, "the pixel's name") || !take(cursor, ",") ||
-        !take_int(cursor, "int, the pixel's index") ||
-        !take_name(cursor, &name, "the index's name"))
-        return false;
-    cursor->op->uses_position = is_used(file, cursor->function, name);
-    return take_parameters(cursor, file);
+    return take_sample(cursor, sample_text) && take_head(cursor) &&
+           take_sample(cursor, "the pixel's type, the same as the result's") &&
+           take_name(cursor, &name, "the pixel's name") && take_given(cursor, file, &index);
 }
 
 /* Takes [3] or [5], the second time the same as the first. */
@@ -134,17 +165,12 @@ static bool take_side(struct cursor *cursor) {
 }
 
 static bool read_n2p(struct cursor *cursor, const struct user_file *file) {
-    const struct token *name, *x, *y;
-    if (!take_sample(cursor, sample_text) || !take_head(cursor) ||
-        !take_sample(cursor, "the window's type, the same as the result's") ||
-        !take_name(cursor, &name, "the window's name") || !take_side(cursor) ||
-        !take_side(cursor) || !take(cursor, ",") || !take_int(cursor, "int x") ||
-        !take_name(cursor, &x, "the name of x") || !take(cursor, ",") ||
-        !take_int(cursor, "int y") || !take_name(cursor, &y, "the name of y"))
-        return false;
-    cursor->op->uses_position =
-        is_used(file, cursor->function, x) || is_used(file, cursor->function, y);
-    return take_parameters(cursor, file);
+    static const struct required xy = { { "int x", "int y" }, { GIVEN_X, GIVEN_Y }, 2 };
+    const struct token *name;
+    return take_sample(cursor, sample_text) && take_head(cursor) &&
+           take_sample(cursor, "the window's type, the same as the result's") &&
+           take_name(cursor, &name, "the window's name") && take_side(cursor) &&
+           take_side(cursor) && take_given(cursor, file, &xy);
 }
 
 /* Takes an integer type, or LETTER; an earlier explicit type must be repeated. */

@@ -23,6 +23,18 @@ enum skeleton {
     SKELETON_R2V, /* all samples become a list of numbers */
 };
 
+/* The ints that a function may ask for by a parameter's name; user_text_given has the values. */
+enum given {
+    GIVEN_INDEX, /* y * width + x */
+    GIVEN_X,
+    GIVEN_Y,
+    GIVEN_CHANNEL, /* 0 red or gray, 1 green, 2 blue */
+    GIVEN_WIDTH,   /* of the image, from here on */
+    GIVEN_HEIGHT,
+    GIVEN_CHANNELS, /* 1 to 4, with alpha */
+    GIVEN_COUNT
+};
+
 /* The functions of a compiled CPU twin; twin/rows.h describes their arguments. */
 struct twin_loops {
     void (*rows)(const struct burin_rows *rows);
@@ -33,10 +45,12 @@ struct user_op {
     struct op op; /* the first member, so that both have one address */
     const struct user_file *file;
     enum skeleton skeleton;
-    int window;                                /* N2P: 3 or 5 */
-    enum scalar_type result;                   /* R2S, R2V; SCALAR_NONE: the sample's own type */
-    bool generic;                              /* R2S with types T and E */
-    bool uses_position;                        /* index, or x and y, may be used */
+    int window;                    /* N2P: 3 or 5 */
+    enum scalar_type result;       /* R2S, R2V; SCALAR_NONE: the sample's own type */
+    bool generic;                  /* R2S with types T and E */
+    bool uses_position;            /* index, x, y or channel may be used */
+    enum given given[GIVEN_COUNT]; /* P2P, N2P: its parameters behind the pixel */
+    int given_count;
     const struct parameter_struct *parameters; /* NULL: none */
     struct param params[PARAMS_MAX + 1];       /* the fields and, for an R2V, `bins` */
     const struct declaration *function;

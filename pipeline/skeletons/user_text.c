@@ -192,6 +192,19 @@ void user_text_write(FILE *out, const struct user_file *file,
 
 /* ---- the CPU twin */
 
+void user_text_given(FILE *out, const struct user_op *op) {
+    static const char *const values[GIVEN_COUNT] = {
+        [GIVEN_INDEX] = "burin_at.y * burin_at.width + burin_at.x",
+        [GIVEN_X] = "burin_at.x",
+        [GIVEN_Y] = "burin_at.y",
+        [GIVEN_CHANNEL] = "burin_at.channel",
+        [GIVEN_WIDTH] = "burin_at.width",
+        [GIVEN_HEIGHT] = "burin_at.height",
+        [GIVEN_CHANNELS] = "burin_at.channels",
+    };
+    for (int i = 0; i < op->given_count; i++) fprintf(out, ", %s", values[op->given[i]]);
+}
+
 static const struct {
     const char *file, *text;
 } templates[] = {
@@ -203,14 +216,16 @@ static const struct {
 
 static void put_loop(FILE *out, const struct user_op *op, int depth, bool lines) {
     static const char *const names[] = { "NAME",          "SAMPLE",   "PIXEL",  "PARAMS", "PASS",
-                                         "USES_POSITION", "FUNCTION", "RESULT", "WINDOW" };
+                                         "USES_POSITION", "FUNCTION", "RESULT", "WINDOW", "GIVEN" };
     const char *name = op->op.name;
     char function[USER_TEXT_NAME_MAX];
     fprintf(out, "\ntypedef %s burin_%s_%d_params;\n",
             op->parameters ? op->parameters->name : "struct burin_nothing", name, depth);
     fprintf(out, "#define BURIN_NAME(part)    burin_%s_%d_##part\n", name, depth);
     fprintf(out, "#define BURIN_FUNCTION      %s\n", user_text_function(op, depth, function));
-    fprintf(out, "#define BURIN_PARAMS        burin_%s_%d_params\n", name, depth);
+    fputs("#define BURIN_GIVEN         ", out);
+    user_text_given(out, op);
+    fprintf(out, "\n#define BURIN_PARAMS        burin_%s_%d_params\n", name, depth);
     fprintf(out, "#define BURIN_PASS          %s\n", op->parameters ? ", burin_p" : "");
     fprintf(out, "#define BURIN_SAMPLE        burin_sample%d\n", depth);
     fprintf(out, "#define BURIN_PIXEL         unsigned %s\n", depth == 8 ? "char" : "short");

@@ -49,6 +49,10 @@ enum scalar_type user_text_result(const struct user_op *op, int depth);
 enum { USER_TEXT_NAME_MAX = 64 };
 const char *user_text_function(const struct user_op *op, int depth, char name[USER_TEXT_NAME_MAX]);
 
+/* Writes ", value" for each int that OP's function asks for: members of burin_at, which every
+ * skeleton has. */
+void user_text_given(FILE *out, const struct user_op *op);
+
 /* Returns the C source of FILE's CPU twin: the prelude, the user's text, and for each operator and
  * depth `burin_<name>_<depth>_rows`, for an R2S also `burin_<name>_<depth>_merge`. The caller frees
  * it; NULL: no memory. */

@@ -6,7 +6,7 @@
 static int min(int a, int b) { return a < b ? a : b; }
 static int byte(int v) { return v < 0 ? 0 : v > 255 ? 255 : v; }
 #N2P_FUNC
-static unsigned char median(unsigned char p[3][3], int x, int y) {
+static unsigned char middle(unsigned char p[3][3], int x, int y) {
     unsigned char s[9];
     int n = 0;
     EACH(j, i, 3) {

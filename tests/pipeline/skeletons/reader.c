@@ -183,16 +183,16 @@ static const struct broken {
       "4: #pragma is not accepted; expected #STRUCT, #P2P_FUNC, #N2P_FUNC, #R2S_FUNC, #R2V_FUNC, "
       "#define, #undef, #if, #ifdef, #ifndef, #elif, #else, #endif or #include" },
     { P2P, "1: #P2P_FUNC: expected a function with its body behind the directive: static S name(S "
-           "pixel, int index[, params]) { ... }" },
+           "pixel, int index[, int width...][, params]) { ... }" },
     { P2P F ";\n",
       "1: #P2P_FUNC: expected a function with its body behind the directive: static S name(S "
-      "pixel, int index[, params]) { ... }" },
+      "pixel, int index[, int width...][, params]) { ... }" },
     { "static int g(int v);\n" GOOD,
       "1: g is declared but has no body in this file: expected { behind its )" },
     { "#if 1\n" GOOD "#endif\n", "2: #P2P_FUNC: a directive may not stand between #if and #endif" },
     { P2P "static const int a = 1;\n",
       "1: #P2P_FUNC: expected a function with its body behind the directive: static S name(S "
-      "pixel, int index[, params]) { ... }" },
+      "pixel, int index[, int width...][, params]) { ... }" },
     { GOOD GOOD, "4: #P2P_FUNC: an operator cannot be called f: this file has such an operator "
                  "already; choose another name" },
     { P2P "static unsigned char edge(unsigned char p, int i) { return p; }\n",
@@ -212,28 +212,34 @@ static const struct broken {
     /* signatures */
     { P2P "static int f(unsigned char p, int i) { return p; }\n",
       "2: #P2P_FUNC: expected unsigned char (8-bit images) or unsigned short (16-bit images), "
-      "found \"int\"; the form is static S name(S pixel, int index[, params])" },
+      "found \"int\"; the form is static S name(S pixel, int index[, int width...][, params])" },
     { P2P "static unsigned char f(unsigned short p, int i) { return p; }\n",
       "2: #P2P_FUNC: expected the pixel's type, the same as the result's, found \"unsigned\"; the "
-      "form is static S name(S pixel, int index[, params])" },
+      "form is static S name(S pixel, int index[, int width...][, params])" },
     { P2P "static unsigned char f(unsigned char p) { return p; }\n",
-      "2: #P2P_FUNC: expected \",\", found \")\"; the form is static S name(S pixel, int index[, "
-      "params])" },
+      "2: #P2P_FUNC: expected \",\", found \")\"; the form is static S name(S pixel, int "
+      "index[, int width...][, params])" },
     { P2P "static unsigned char f(unsigned char p, float i) { return p; }\n",
       "2: #P2P_FUNC: expected int, the pixel's index, found \"float\"; the form is static S name(S "
-      "pixel, int index[, params])" },
+      "pixel, int index[, int width...][, params])" },
     { P2P "static unsigned char f(unsigned char p, int i, data d) { return p; }\n",
       "2: #P2P_FUNC: expected the name of a struct that stands under #STRUCT before, found "
-      "\"data\"; the form is static S name(S pixel, int index[, params])" },
+      "\"data\"; the form is static S name(S pixel, int index[, int width...][, params])" },
     { P2P "static unsigned char *f(unsigned char p, int i) { return 0; }\n",
       "2: #P2P_FUNC: expected the function's name behind its result's type, found \"*\"; the form "
-      "is static S name(S pixel, int index[, params])" },
+      "is static S name(S pixel, int index[, int width...][, params])" },
+    { P2P "static unsigned char f(unsigned char p, int i, int depth) { return p; }\n",
+      "2: #P2P_FUNC: expected index, x, y, width, height, channel or channels, once each, found "
+      "\"depth\"; the form is static S name(S pixel, int index[, int width...][, params])" },
+    { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[3][3], int width) { return 0; }\n",
+      "2: #N2P_FUNC: expected \",\", found \")\"; the form is static S name(S pixel[3][3], int x, "
+      "int y[, int width...][, params])" },
     { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[3][5], int x, int y) { return 0; }\n",
       "2: #N2P_FUNC: expected [3][3] or [5][5] behind the window's name, found \"5\"; the form is "
-      "static S name(S pixel[3][3], int x, int y[, params])" },
+      "static S name(S pixel[3][3], int x, int y[, int width...][, params])" },
     { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[7][7], int x, int y) { return 0; }\n",
       "2: #N2P_FUNC: expected [3][3] or [5][5] behind the window's name, found \"7\"; the form is "
-      "static S name(S pixel[3][3], int x, int y[, params])" },
+      "static S name(S pixel[3][3], int x, int y[, int width...][, params])" },
     { "#R2S_FUNC\nstatic float f(float a, float b) { return a + b; }\n",
       "2: #R2S_FUNC: expected an integer type: sums of float and double would depend on the order "
       "in which they are made, found \"float\"; the form is static T name(E a, E b)" },
@@ -398,6 +404,27 @@ static void a_macro_may_look_at_the_position(void **state) {
     reader_destroy(file);
 }
 
+/* By name, in any order; the first ints may have other names. */
+static void the_ints_that_a_function_asks_for(void **state) {
+    (void)state;
+    struct user_file *file = read_good(
+        P2P "static unsigned char f(unsigned char v, int height, int x, int width) { return "
+            "width; }\n" P2P "static unsigned char g(unsigned char v, int channel, int at, int "
+            "channels) { return channel; }\n"
+            "#N2P_FUNC\nstatic unsigned char h(unsigned char w[3][3], int i, int j, int index, int "
+            "y) { return y; }\n");
+    static const enum given wanted[][4] = { { GIVEN_HEIGHT, GIVEN_X, GIVEN_WIDTH },
+                                            { GIVEN_CHANNEL, GIVEN_INDEX, GIVEN_CHANNELS },
+                                            { GIVEN_X, GIVEN_Y, GIVEN_INDEX, GIVEN_Y } };
+    for (int i = 0; i < 3; i++) {
+        const struct user_op *op = &file->ops[i];
+        assert_int_equal(op->given_count, i == 2 ? 4 : 3);
+        assert_memory_equal(op->given, wanted[i], (size_t)op->given_count * sizeof **wanted);
+        assert_int_equal(op->uses_position, i > 0);
+    }
+    reader_destroy(file);
+}
+
 /* A summary has at most 160 bytes and ends with a whole character of any length. */
 static void a_long_text_is_cut_at_a_character(void **state) {
     (void)state;
@@ -446,6 +473,7 @@ int main(void) {
         cmocka_unit_test(every_broken_file_is_reported),
         cmocka_unit_test(all_mistakes_are_reported_at_once),
         cmocka_unit_test(a_macro_may_look_at_the_position),
+        cmocka_unit_test(the_ints_that_a_function_asks_for),
         cmocka_unit_test(a_long_text_is_cut_at_a_character),
         cmocka_unit_test(a_name_of_a_file_in_no_encoding),
         cmocka_unit_test(a_name_that_is_free),
