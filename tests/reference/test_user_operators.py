@@ -5,7 +5,7 @@ there, and operators of every other kind, over awkward sizes, both depths and ev
 covers: pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
   pipeline/skeletons/operators_dir.c server/user_operators.c
-  server/cli/command_check.c server/cli/command_convert.c pipeline/skeletons/convert.c
+  server/cli/command_check.c server/cli/command_convert.c server/cli/contained_run.c pipeline/skeletons/convert.c
   cuda/skeletons/convert_gpu.c
 """
 import io
@@ -15,7 +15,9 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 import cv2
 import numpy as np
@@ -23,7 +25,7 @@ import pytest
 from PIL import Image
 
 import service
-from conftest import from_pnm
+from conftest import from_pnm, wait_until
 
 ROOT = os.path.join(os.path.dirname(__file__), "../..")
 BURIN = os.environ.get("BURIN", os.path.join(ROOT, "build/burin"))
@@ -685,6 +687,22 @@ def test_read_only_for_us_alone(tmp_path):
         path.chmod(mode)
         listed = subprocess.run(run, capture_output=True, text=True)
         assert name not in listed.stdout and f"{who} may write to it" in listed.stderr
+
+
+def test_a_crash_and_a_loop_in_a_run_are_named(tmp_path):
+    write(tmp_path, "bad.c", GOOD + GOOD.replace("same", "wild").replace("return v", "*(int *)16 = v; return v") +
+          GOOD.replace("same", "spin").replace("return v", "while (i >= 0) i = (i * 3 + 1) & 255; return i"))
+    source = tmp_path / "in.png"
+    source.write_bytes(to_png(np.zeros((9, 9, 1), np.uint8)))
+    code, _, error = said(["run", "--operators-dir", tmp_path, "same;wild", source, tmp_path / "o.png"])
+    assert code == 1 and "wild of bad.c: the operator crashed: " in error and not (tmp_path / "o.png").exists()
+    run = subprocess.Popen([BURIN, "run", "--operators-dir", tmp_path, "spin", source, tmp_path / "o.png"], stderr=subprocess.PIPE, text=True,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), start_new_session=True)
+    assert wait_until(lambda: len(list(pathlib.Path(f"/proc/{run.pid}/task/{run.pid}").joinpath("children").read_text().split())))
+    time.sleep(0.2)
+    os.killpg(run.pid, signal.SIGINT)
+    assert "spin of bad.c: the operator was stopped: Interrupt" in run.communicate(timeout=60)[1]
+    assert run.returncode == 1
 
 
 CRASH = "{ int *where = (int *)16; *where = 1; }\n"
