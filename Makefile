@@ -276,7 +276,7 @@ FORCE:
 
 # Sources that the program contains as text (pipeline/skeletons/embedded.c), as numbers and with their own headers inside.
 EMBEDDED = $(patsubst %,$(OBJ)/embedded/%.inc,$(wildcard pipeline/skeletons/twin/*.h pipeline/skeletons/convert/*.in) pipeline/skeletons/exact_math.h $(EMBEDDED_KERNELS))
-EMBEDDED_KERNELS = $(foreach k,prelude parameters point neighbourhood scalar vector,cuda/skeletons/$k.cuh) $(wildcard cuda/skeletons/*.in)
+EMBEDDED_KERNELS = $(foreach k,prelude parameters point pixel neighbourhood scalar vector,cuda/skeletons/$k.cuh) $(wildcard cuda/skeletons/*.in)
 $(OBJ)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeletons/*.h pipeline/skeletons/*/*.h pipeline/skeletons/convert/*.in cuda/*.cuh cuda/skeletons/*.cuh cuda/skeletons/*.in)
 	@mkdir -p $(@D)
 	@{ awk -f $< $* | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'; echo 0; } >$@

@@ -83,6 +83,13 @@ chunk_position_of(const struct batch_image &image, uint32_t index) {
     return { index - y * image.row_chunks, y };
 }
 
+/* A sample's place and its image's size, as users' functions may ask for them: skeletons set all,
+ * and the compiler leaves out what is not used. */
+struct burin_place {
+    int x, y, channel;
+    int width, height, channels;
+};
+
 /* Chunks first..end-1. */
 struct chunk_range {
     uint32_t first, end;

@@ -40,6 +40,14 @@ static void put_kernel(FILE *out, const struct kernel *kernel) {
                 "    point_chunk<%d>(batch, function, channels, alpha_mask{});\n}\n",
                 name, depth, name, depth, depth);
         break;
+    case SKELETON_PIXEL:
+        fprintf(out,
+                "__global__ void __launch_bounds__(PIXEL_THREADS)\n"
+                "burin_%s_%d_kernel(const __grid_constant__ batch_of<1> batch,\n"
+                "    const __grid_constant__ burin_%s_%d function) {\n"
+                "    pixel_chunk<pixels_traits<%d, CHANNELS>>(batch, function);\n}\n",
+                name, depth, name, depth, depth);
+        break;
     case SKELETON_N2P:
         fprintf(out,
                 "__global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS,\n"
@@ -57,8 +65,8 @@ static void put_kernel(FILE *out, const struct kernel *kernel) {
                 "    const __grid_constant__ burin_%s_%d function,\n"
                 "    partial_numbers<%s, CHANNELS> *partials, unsigned *blocks_done) {\n"
                 "    reduce_batch<pixels_traits<%d, CHANNELS>, %s, long long>(batch, function, "
-                "partials, blocks_done);\n}\n",
-                name, depth, name, depth, result, depth, result);
+                "partials, blocks_done,\n        mapped_by<burin_%s_%d>{ function });\n}\n",
+                name, depth, name, depth, result, depth, result, name, depth);
         break;
     case SKELETON_R2V:
         fprintf(out,
@@ -81,7 +89,7 @@ static void put_function_value(FILE *out, const struct kernel *kernel) {
 static void put_picture_launch(FILE *out, const struct kernel *kernel) {
     const char *name = kernel->op->op.name;
     const int depth = kernel->depth, across = 128 / depth;
-    fputs("    if (!begin(run, in, 0)) return false;\n", out);
+    fputs("    if (!begin(run, in, 0, out)) return false;\n", out);
     put_function_value(out, kernel);
     if (kernel->op->skeleton == SKELETON_P2P) {
         fprintf(out,
@@ -91,6 +99,13 @@ static void put_picture_launch(FILE *out, const struct kernel *kernel) {
                 "    burin_%s_%d_kernel<<<blocks, POINT_THREADS>>>(batch, function, "
                 "in->channels);\n",
                 across, name, depth);
+    } else if (kernel->op->skeleton == SKELETON_PIXEL) {
+        fprintf(out,
+                "    const batch_of<1> batch =\n"
+                "        batch_for(run, in, in->width, pixels_traits<%d, CHANNELS>::PIXELS, 1);\n"
+                "    const unsigned blocks = blocks_for(batch.chunks, PIXEL_THREADS);\n"
+                "    burin_%s_%d_kernel<CHANNELS><<<blocks, PIXEL_THREADS>>>(batch, function);\n",
+                depth, name, depth);
     } else {
         fprintf(out,
                 "    const uint32_t rows =\n"
@@ -165,7 +180,8 @@ static const char *arguments_of(const struct user_op *op) {
     static const char *const names[][2] = {
         [SKELETON_P2P] = { "in, out, ms", "in, out, parameters, ms" },
         [SKELETON_N2P] = { "in, out, ms", "in, out, parameters, ms" },
-        [SKELETON_R2S] = { "in, numbers, ms" }, /* never has parameters */
+        [SKELETON_R2S] = { "in, numbers, ms", "in, numbers, parameters, ms" },
+        [SKELETON_PIXEL] = { "in, out, ms", "in, out, parameters, ms" },
         [SKELETON_R2V] = { "in, counts, bins, ms", "in, counts, bins, parameters, ms" },
     };
     return names[op->skeleton][op->parameters != NULL];
@@ -219,8 +235,8 @@ static void put_cu(FILE *out, const struct user_file *file) {
         " * skeleton (point.cuh and the others) with that struct put into it, a launch, and what\n"
         " * op.h declares. The launch shape comes from the device. */\n"
         "#include <limits.h>\n#include <stdint.h>\n#include <stdio.h>\n\n"
-        "#include \"point.cuh\"\n#include \"neighbourhood.cuh\"\n#include \"scalar.cuh\"\n"
-        "#include \"vector.cuh\"\n#include \"op.h\"\n",
+        "#include \"point.cuh\"\n#include \"pixel.cuh\"\n#include \"neighbourhood.cuh\"\n"
+        "#include \"scalar.cuh\"\n#include \"vector.cuh\"\n#include \"op.h\"\n",
         file->name);
     fputs(embedded_convert_launch, out);
     fputs("\n#include \"exact_math.h\"\n\n/* ---- the functions, whose names may be those of the "
@@ -237,6 +253,7 @@ enum status convert_gpu_write(const struct user_file *file, const char *folder,
     const struct convert_file files[] = {
         { "op.cu", NULL, put_cu },
         { "point.cuh", embedded_point, NULL },
+        { "pixel.cuh", embedded_pixel_kernel, NULL },
         { "neighbourhood.cuh", embedded_neighbourhood, NULL },
         { "scalar.cuh", embedded_scalar, NULL },
         { "vector.cuh", embedded_vector, NULL },

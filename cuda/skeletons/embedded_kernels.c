@@ -10,6 +10,9 @@ const char embedded_parameters[] = {
 const char embedded_point[] = {
 #include "embedded/cuda/skeletons/point.cuh.inc"
 };
+const char embedded_pixel_kernel[] = {
+#include "embedded/cuda/skeletons/pixel.cuh.inc"
+};
 const char embedded_neighbourhood[] = {
 #include "embedded/cuda/skeletons/neighbourhood.cuh.inc"
 };

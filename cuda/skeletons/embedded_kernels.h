@@ -11,6 +11,7 @@
 
 extern const char embedded_kernel_prelude[], embedded_parameters[];
 extern const char embedded_convert_launch[], embedded_nvcc_steps[], embedded_ptx_negation[];
-extern const char embedded_point[], embedded_neighbourhood[], embedded_scalar[], embedded_vector[];
+extern const char embedded_point[], embedded_pixel_kernel[], embedded_neighbourhood[],
+    embedded_scalar[], embedded_vector[];
 
 #endif

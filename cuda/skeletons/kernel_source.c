@@ -55,10 +55,10 @@ static void put_points(FILE *out, int end) {
     fputs("struct burin_points {\n", out);
     for (int i = 0; i < end; i++) fprintf(out, "    burin_function%d burin_f%d;\n", i, i);
     fputs("    __device__ __forceinline__ unsigned operator()(unsigned burin_s,\n"
-          "                                                   unsigned burin_i) const {\n",
+          "                                        const burin_place &burin_at) const {\n",
           out);
     for (int i = 0; i < end; i++)
-        fprintf(out, "        burin_s = burin_f%d(burin_s, burin_i);\n", i);
+        fprintf(out, "        burin_s = burin_f%d(burin_s, burin_at);\n", i);
     fputs("        return burin_s;\n    }\n};\n", out);
 }
 
@@ -101,6 +101,14 @@ static void put_point(FILE *out, const struct kernel_form *form) {
     fprintf(out, "    point_chunk<%d>(burin_b, burin_g, burin_c, burin_a);\n}\n", form->depth);
 }
 
+static void put_pixel(FILE *out, const struct kernel_form *form) {
+    open_kernel(out, form, "PIXEL_THREADS");
+    fputs(") {\n", out);
+    put_last_function(out, form);
+    fprintf(out, "    pixel_chunk<pixels_traits<%d, %d>>(burin_b, burin_f);\n}\n", form->depth,
+            form->channels);
+}
+
 static void put_neighbourhood(FILE *out, const struct kernel_form *form) {
     const int points = form->count - 1;
     char bounds[96] = "NEIGHBOURHOOD_THREADS"; /* a P2P before may use many registers */
@@ -134,9 +142,9 @@ static void put_scalar(FILE *out, const struct kernel_form *form) {
             form->channels < 3 ? 1 : 3);
     put_last_function(out, form);
     fprintf(out,
-            "    reduce_batch<pixels_traits<%d, %d>, %s, %s>(burin_b, burin_f, burin_n, "
-            "burin_d);\n}\n",
-            form->depth, form->channels, name, value_of(result));
+            "    reduce_batch<pixels_traits<%d, %d>, %s, %s>(burin_b, burin_f, burin_n, burin_d,\n"
+            "        mapped_by<burin_function%d>{ burin_f });\n}\n",
+            form->depth, form->channels, name, value_of(result), form->count - 1);
 }
 
 static void put_vector(FILE *out, const struct kernel_form *form) {
@@ -155,6 +163,7 @@ static const struct {
     [SKELETON_N2P] = { embedded_neighbourhood, put_neighbourhood },
     [SKELETON_R2S] = { embedded_scalar, put_scalar },
     [SKELETON_R2V] = { embedded_vector, put_vector },
+    [SKELETON_PIXEL] = { embedded_pixel_kernel, put_pixel },
 };
 
 char *kernel_source(const struct kernel_form *form) {

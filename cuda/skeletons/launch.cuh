@@ -8,7 +8,7 @@
  *
  * How it works. Batch, grid and arguments come from the calls and the device. A kernel is given by
  * address, compiled by nvcc or at run time. Its arguments, by value:
- *   P2P  batch, parameters, channels, alpha_mask
+ *   P2P  batch, parameters, channels, alpha_mask; of whole pixels batch, parameters
  *   N2P  batch, parameters, rows of a strip
  *   R2S  batch, parameters, partial numbers, blocks_done
  *   R2V  batch, parameters, bins, copies of the lists in shared memory
@@ -21,6 +21,7 @@
 #include "cuda/batch.cuh"
 #include "cuda/skeletons/neighbourhood.cuh"
 #include "cuda/skeletons/parameters.cuh"
+#include "cuda/skeletons/pixel.cuh"
 #include "cuda/skeletons/point.cuh"
 #include "cuda/skeletons/scalar.cuh"
 #include "cuda/skeletons/vector.cuh"
@@ -73,7 +74,7 @@ template <int DEPTH, class RULE>
 static __global__ void __launch_bounds__(POINT_THREADS)
     point_kernel(const __grid_constant__ struct batch batch, const __grid_constant__ RULE rule,
                  unsigned channels, struct alpha_mask alpha) {
-    const auto function = [&](uint32_t sample, uint32_t) {
+    const auto function = [&](uint32_t sample, const struct burin_place &) {
         return rule.template apply<DEPTH>(sample);
     };
     point_chunk<DEPTH>(batch, function, channels, alpha);
@@ -117,7 +118,9 @@ static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS, T::BLOCKS)
     neighbourhood_kernel(const __grid_constant__ struct batch batch,
                          const __grid_constant__ RULE rule, unsigned rows) {
     typedef typename T::sample window[T::SIDE][T::SIDE];
-    const auto function = [&](const window &samples, int, int) { return rule.apply(samples); };
+    const auto function = [&](const window &samples, const struct burin_place &) {
+        return rule.apply(samples);
+    };
     neighbourhood_strip<T>(batch, function, rows);
 }
 
@@ -144,12 +147,25 @@ static enum status neighbourhood_run(const struct cuda_context *context,
     return neighbourhood_launch(context, calls, count, { function, &rule, name });
 }
 
-/* ---- R2S and R2V */
+/* ---- whole pixels */
 
-/* Pixels of a reduction's chunk: pixels_traits::PIXELS. */
+/* Pixels of a chunk: pixels_traits::PIXELS. */
 static inline unsigned chunk_pixels(const struct image *in) {
     return (in->channels == 3 ? 48 : 16) / (unsigned)image_pixel_bytes(in);
 }
+
+static inline enum status pixel_launch(const struct cuda_context *context,
+                                       const struct op_call *calls, int count,
+                                       struct skeleton_kernel kernel) {
+    struct batch batch;
+    const enum status status = batch_init(&batch, calls, count, chunk_pixels(&calls[0].in));
+    if (status) return status;
+    void *arguments[] = { &batch, (void *)kernel.parameters };
+    const unsigned blocks = (batch.chunks + PIXEL_THREADS - 1) / PIXEL_THREADS;
+    return skeleton_launch(context, calls, kernel, blocks, PIXEL_THREADS, 0, arguments);
+}
+
+/* ---- R2S and R2V */
 
 /* Blocks for an image: together as many as run at once, or one for each image. */
 static inline unsigned image_blocks(const struct cuda_context *context, int count, int at_once) {

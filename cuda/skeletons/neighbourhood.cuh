@@ -13,10 +13,10 @@
  * threads there take the time for that. Where rows do not start at 16 bytes, windows are read
  * sample by sample.
  *
- * FUNCTION is passed by value: window[row][column], x and y of the pixel to sample. So is POINT, a
- * P2P that runs before it: sample and number of the pixel to sample. It gets each loaded sample
- * once a strip, and for the border's repetitions the repeated pixel with that pixel's number:
- * windows see what the P2P alone would have written.
+ * FUNCTION is passed by value: window[row][column] and burin_place to sample. So is POINT, a P2P
+ * that runs before it: sample and burin_place to sample. It gets each loaded sample once a strip,
+ * and for the border's repetitions the repeated pixel with that pixel's place: windows see what the
+ * P2P alone would have written.
  */
 #ifndef BURIN_SKELETON_NEIGHBOURHOOD_CUH
 #define BURIN_SKELETON_NEIGHBOURHOOD_CUH
@@ -80,7 +80,8 @@ template <class T> struct window_row<T, false> {
 
 /* Stands for the P2P where there is none. */
 struct as_loaded {
-    __device__ __forceinline__ uint32_t operator()(uint32_t sample, uint32_t) const {
+    __device__ __forceinline__ uint32_t operator()(uint32_t sample,
+                                                   const struct burin_place &) const {
         return sample;
     }
 };
@@ -159,6 +160,17 @@ static __device__ __forceinline__ void replicate(struct strip_row<T> &row,
         if (i >= end) row.set_sample(i, row.sample(i - T::CHANNELS));
 }
 
+/* The place of sample I, counted from the strip's first column, of row Y; beyond the border that
+ * of the repeated pixel. */
+template <class T>
+static __device__ __forceinline__ struct burin_place strip_place(const struct strip &strip, int i,
+                                                                 int y) {
+    const int width = strip.samples / T::CHANNELS, height = strip.last_row + 1;
+    const int sample = strip.column + i + T::HALO; /* not negative; HALO is of whole pixels */
+    const int x = max(0, min(sample / T::CHANNELS - T::REACH, width - 1));
+    return { x, strip_line(strip, y), sample % T::CHANNELS, width, height, T::CHANNELS };
+}
+
 /* Sample I of row Y as windows read it. */
 template <class T>
 static __device__ __forceinline__ uint32_t window_sample(const struct strip &,
@@ -171,11 +183,9 @@ template <class T, class POINT>
 static __device__ __forceinline__ uint32_t window_sample(const struct strip &strip,
                                                          const struct strip_row<T> &row, int i,
                                                          int y, const POINT &point) {
-    const int width = strip.samples / T::CHANNELS, first = strip_line(strip, y) * width;
-    const int x = (strip.column + i) / T::CHANNELS - T::REACH;
     const uint32_t sample = row.sample(i);
     if (is_alpha<T>(i)) return sample;
-    return point(sample, (uint32_t)(first + max(0, min(x, width - 1))));
+    return point(sample, strip_place<T>(strip, i - T::HALO, y));
 }
 
 /* Samples FIRST to END, both constants once loops are unrolled, of ROW, which is row Y. */
@@ -191,8 +201,8 @@ set_samples(struct window_row<T> &to, const struct strip &strip, const struct st
 /* The window around sample I of the chunk. */
 template <class T, class FUNCTION>
 static __device__ __forceinline__ typename T::sample
-window_result(const struct window_row<T> (&rows)[T::SIDE], const FUNCTION &function, int i,
-              int column, int y) {
+window_result(const struct window_row<T> (&rows)[T::SIDE], const struct strip &strip,
+              const FUNCTION &function, int i, int y) {
     typename T::sample window[T::SIDE][T::SIDE];
 #pragma unroll
     for (int r = 0; r < T::SIDE; r++)
@@ -203,7 +213,7 @@ window_result(const struct window_row<T> (&rows)[T::SIDE], const FUNCTION &funct
             window[r][c] = (typename T::sample)sample;
         }
     if (is_alpha<T>(i)) return window[T::REACH][T::REACH];
-    return (typename T::sample)function(window, (column + i) / T::CHANNELS, y);
+    return (typename T::sample)function(window, strip_place<T>(strip, i, y));
 }
 
 /* Row Y of the result. The last of ROWS is made here from LAST, as windows reach it. */
@@ -218,7 +228,7 @@ strip_row_result(uint32_t (&out)[4], struct window_row<T> (&rows)[T::SIDE],
 #pragma unroll
     for (int i = 0; i < T::SAMPLES; i++) {
         set_samples<T>(newest, strip, last, BEFORE + i, BEFORE + i + 1, y + T::REACH, point);
-        const uint32_t result = window_result<T>(rows, function, i, strip.column, y);
+        const uint32_t result = window_result<T>(rows, strip, function, i, y);
         /* Three instructions for a word of bytes; chunk_set_sample would need a mask for each. */
         out[i / WORD] = i % WORD ? out[i / WORD] | result << i % WORD * T::DEPTH : result;
     }
@@ -291,8 +301,8 @@ clamped_sample(const struct strip &strip, int x, int y, const POINT &point) {
     if (x >= strip.samples) x = strip.samples - T::CHANNELS + (x - strip.samples) % T::CHANNELS;
     const uint8_t *row = strip_row_at(strip, y) - strip.column * T::BYTES;
     const uint32_t sample = load_sample<T::DEPTH>(row, x);
-    const int pixel = strip_line(strip, y) * (strip.samples / T::CHANNELS) + x / T::CHANNELS;
-    return (typename T::sample)(is_alpha<T>(x) ? sample : point(sample, (uint32_t)pixel));
+    const struct burin_place place = strip_place<T>(strip, x - strip.column, y);
+    return (typename T::sample)(is_alpha<T>(x) ? sample : point(sample, place));
 }
 
 /* The same for any rows. */
@@ -311,8 +321,9 @@ static __device__ __forceinline__ void step_down(const struct strip &strip, uint
             for (int c = 0; c < T::SIDE; c++)
                 window[r][c] = clamped_sample<T>(strip, x + (c - T::REACH) * T::CHANNELS,
                                                  y + r - T::REACH, point);
-        const uint32_t result =
-            is_alpha<T>(x) ? window[T::REACH][T::REACH] : function(window, x / T::CHANNELS, y);
+        const uint32_t result = is_alpha<T>(x)
+                                    ? window[T::REACH][T::REACH]
+                                    : function(window, strip_place<T>(strip, x - strip.column, y));
         typename T::sample *row =
             (typename T::sample *)(to + (uint64_t)(uint32_t)(y - top) * out_stride);
         row[x - strip.column] = (typename T::sample)result;

@@ -8,8 +8,7 @@
  *
  * A row is a sequence of samples to this kernel, for any number of channels: a thread takes 16
  * bytes, and the places of alpha are the same in every chunk (three channels have none). FUNCTION
- * is passed by value: sample and number of the pixel to sample. If it does not use the number, the
- * compiler leaves that out.
+ * is passed by value: sample and burin_place to sample.
  */
 #ifndef BURIN_SKELETON_POINT_CUH
 #define BURIN_SKELETON_POINT_CUH
@@ -37,15 +36,17 @@ static __device__ __forceinline__ void point_chunk(const struct batch_of<CAPACIT
         chunk_memory_of<SAMPLES, BYTES, BYTES>(image, chunk - image.first_chunk);
     const struct chunk_position position = chunk_position_of(image, chunk - image.first_chunk);
     const uint32_t column = position.x * SAMPLES;
-    uint32_t number = position.y * (image.width / channels) + column / channels;
-    uint32_t channel = column % channels;
+    struct burin_place place = {
+        (int)(column / channels),      (int)position.y,   (int)(column % channels),
+        (int)(image.width / channels), (int)image.height, (int)channels,
+    };
     uint32_t in[4], out[4] = {};
     load_chunk(in, memory.in, memory.pixels * BYTES, image.aligned);
 #pragma unroll
     for (int i = 0; i < SAMPLES; i++) {
-        chunk_set_sample<DEPTH>(out, i, function(chunk_sample<DEPTH>(in, i), number));
-        channel = channel + 1 == channels ? 0 : channel + 1;
-        number += channel == 0;
+        chunk_set_sample<DEPTH>(out, i, function(chunk_sample<DEPTH>(in, i), place));
+        place.channel = place.channel + 1 == place.channels ? 0 : place.channel + 1;
+        place.x += place.channel == 0;
     }
 #pragma unroll
     for (int i = 0; i < 4; i++) out[i] = (out[i] & ~alpha.words[i]) | (in[i] & alpha.words[i]);

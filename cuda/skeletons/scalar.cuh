@@ -7,12 +7,12 @@
  * Source:   M. Harris, Optimizing Parallel Reduction in CUDA, 2007, for the tree of a block; the
  *           last block to finish ends the work, as in threadFenceReduction of NVIDIA's samples.
  *
- * How it works. FUNCTION joins two numbers to one, in any order; it has no neutral element, so a
- * flag marks numbers that do not exist yet. A thread reads whole pixels, 16 or 48 bytes at a time,
- * several loads under way. Warps join their numbers by shuffles, the block through shared memory,
- * and all blocks of an image through memory: a ticket counts finished blocks, and the last one
- * joins the blocks' numbers. Blocks go through an image side by side, as a copy does: with a
- * separate stretch for each, memory is slower.
+ * How it works. MAP makes a number of a sample. FUNCTION joins two numbers to one, in any order; it
+ * has no neutral element, so a flag marks numbers that do not exist yet. A thread reads whole
+ * pixels, 16 or 48 bytes at a time, several loads under way. Warps join their numbers by shuffles,
+ * the block through shared memory, and all blocks of an image through memory: a ticket counts
+ * finished blocks, and the last one joins the blocks' numbers. Blocks go through an image side by
+ * side, as a copy does: with a separate stretch for each, memory is slower.
  */
 #ifndef BURIN_SKELETON_SCALAR_CUH
 #define BURIN_SKELETON_SCALAR_CUH
@@ -40,23 +40,36 @@ template <class NUMBER, int COLOURS> struct partial_numbers {
     struct partial_number<NUMBER> of[COLOURS];
 };
 
+/* A sample is its own number, or a user's function makes it: its function object's burin_map. */
+template <class NUMBER> struct as_number {
+    __device__ __forceinline__ NUMBER operator()(uint32_t sample) const {
+        return (NUMBER)sample;
+    }
+};
+template <class FUNCTION> struct mapped_by {
+    FUNCTION function;
+    __device__ __forceinline__ auto operator()(uint32_t sample) const {
+        return function.burin_map(sample);
+    }
+};
+
 /* ---- one thread */
 
-template <class P, class NUMBER, class FUNCTION>
+template <class P, class NUMBER, class FUNCTION, class MAP>
 static __device__ __forceinline__ void
 add_pixels(struct partial_numbers<NUMBER, P::COLOURS> &numbers, const uint32_t (&words)[P::WORDS],
-           uint32_t pixels, const FUNCTION &function) {
+           uint32_t pixels, const FUNCTION &function, const MAP &map) {
     struct partial_numbers<NUMBER, P::COLOURS> chunk;
 #pragma unroll
     for (int c = 0; c < P::COLOURS; c++)
-        chunk.of[c] = { (NUMBER)chunk_sample<P::DEPTH>(words, c), true };
+        chunk.of[c] = { map(chunk_sample<P::DEPTH>(words, c)), true };
     if (pixels == P::PIXELS) {
 #pragma unroll
         for (int i = 1; i < P::PIXELS; i++)
 #pragma unroll
             for (int c = 0; c < P::COLOURS; c++)
                 chunk.of[c].value = function(
-                    chunk.of[c].value, (NUMBER)chunk_sample<P::DEPTH>(words, i * P::CHANNELS + c));
+                    chunk.of[c].value, map(chunk_sample<P::DEPTH>(words, i * P::CHANNELS + c)));
     } else {
         uint32_t rest[P::WORDS];
 #pragma unroll
@@ -67,17 +80,17 @@ add_pixels(struct partial_numbers<NUMBER, P::COLOURS> &numbers, const uint32_t (
 #pragma unroll
             for (int c = 0; c < P::COLOURS; c++)
                 chunk.of[c].value =
-                    function(chunk.of[c].value, (NUMBER)chunk_sample<P::DEPTH>(rest, c));
+                    function(chunk.of[c].value, map(chunk_sample<P::DEPTH>(rest, c)));
         }
     }
 #pragma unroll
     for (int c = 0; c < P::COLOURS; c++) put_together(numbers.of[c], chunk.of[c], function);
 }
 
-template <class P, class NUMBER, class FUNCTION>
+template <class P, class NUMBER, class FUNCTION, class MAP>
 static __device__ __forceinline__ void
 reduce_thread(struct partial_numbers<NUMBER, P::COLOURS> &numbers, const struct batch_image &image,
-              const FUNCTION &function) {
+              const FUNCTION &function, const MAP &map) {
     constexpr uint32_t SHARE = P::LOADS * SCALAR_THREADS;
     uint32_t start = blockIdx.x * SHARE + threadIdx.x;
     for (; start < image.chunks; start += gridDim.x * SHARE) {
@@ -87,7 +100,7 @@ reduce_thread(struct partial_numbers<NUMBER, P::COLOURS> &numbers, const struct 
             pixels[h] = load_pixels<P>(words[h], image, start + h * SCALAR_THREADS);
 #pragma unroll
         for (int h = 0; h < P::LOADS; h++)
-            if (pixels[h]) add_pixels<P, NUMBER>(numbers, words[h], pixels[h], function);
+            if (pixels[h]) add_pixels<P, NUMBER>(numbers, words[h], pixels[h], function, map);
     }
 }
 
@@ -172,15 +185,17 @@ reduce_blocks(struct partial_numbers<NUMBER, COLOURS> &numbers, unsigned blocks,
 /* Image blockIdx.y of the batch, by as many blocks as the grid is wide. PARTIALS: one for each
  * block. BLOCKS_DONE: a word for each image, zero between launches. The values replace the image's
  * output. */
-template <class P, class NUMBER, class VALUE, int CAPACITY, class FUNCTION>
+template <class P, class NUMBER, class VALUE, int CAPACITY, class FUNCTION,
+          class MAP = struct as_number<NUMBER>>
 static __device__ __forceinline__ void
 reduce_batch(const struct batch_of<CAPACITY> &batch, const FUNCTION &function,
-             struct partial_numbers<NUMBER, P::COLOURS> *partials, uint32_t *blocks_done) {
+             struct partial_numbers<NUMBER, P::COLOURS> *partials, uint32_t *blocks_done,
+             const MAP &map = MAP()) {
     const struct batch_image &image = batch.images[blockIdx.y];
     const unsigned blocks = min(gridDim.x, pixel_blocks<P, SCALAR_THREADS>(image));
     if (blockIdx.x >= blocks) return;
     struct partial_numbers<NUMBER, P::COLOURS> numbers = {};
-    reduce_thread<P, NUMBER>(numbers, image, function);
+    reduce_thread<P, NUMBER>(numbers, image, function, map);
     reduce_block<NUMBER, P::COLOURS>(numbers, function);
     const bool done = reduce_blocks<NUMBER, P::COLOURS>(
         numbers, blocks, partials + blockIdx.y * gridDim.x, blocks_done + blockIdx.y, function);

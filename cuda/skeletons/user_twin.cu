@@ -176,6 +176,7 @@ static enum status user_twin_run(const struct cuda_context *context, struct op_c
     switch (op->skeleton) {
     case SKELETON_P2P: return point_launch(context, calls, count, kernel);
     case SKELETON_N2P: return neighbourhood_launch(context, calls, count, kernel);
+    case SKELETON_PIXEL: return pixel_launch(context, calls, count, kernel);
     case SKELETON_R2S: return scalar_launch(context, calls, count, kernel);
     default: return vector_launch(context, calls, count, kernel, user_op_bins(op, calls[0].params));
     }

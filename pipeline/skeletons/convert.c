@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 static bool is_picture(const struct user_op *op) {
-    return op->skeleton == SKELETON_P2P || op->skeleton == SKELETON_N2P;
+    return op->skeleton != SKELETON_R2S && op->skeleton != SKELETON_R2V;
 }
 
 void convert_put_arguments(FILE *out, const struct user_op *op) {
@@ -52,9 +52,10 @@ static void put_header(FILE *out, const struct user_file *file) {
         out,
         "/* op.h - the operators of %s, made by burin convert.\n"
         " *\n"
-        " * Each works on every channel of a picture by itself. The functions of op_cpu.c and of\n"
-        " * op.cu give the same bytes. A function of op.cu returns 0, or 1 after a message on\n"
-        " * standard error; *ms is the kernel's time. */\n"
+        " * Each works on every channel of a picture by itself, but those of whole pixels, whose\n"
+        " * result has three channels. The functions of op_cpu.c and op.cu give the same bytes.\n"
+        " * A function of op.cu returns 0, or 1 after a message on standard error;\n"
+        " * *ms is the kernel's time. */\n"
         "#ifndef OP_H\n#define OP_H\n\n"
         "#ifndef BURIN_TWIN_PRELUDE_H\n#include <stdbool.h>\n#include <stdint.h>\n#endif\n\n"
         "struct op_picture {\n"
@@ -191,8 +192,8 @@ static void put_table(FILE *out, const struct user_op *op) {
 }
 
 static void put_entry(FILE *out, const struct user_op *op) {
-    static const char *const kinds[] = { "KIND_PICTURE", "KIND_PICTURE", "KIND_NUMBER",
-                                         "KIND_LIST" };
+    static const char *const kinds[] = { "KIND_PICTURE", "KIND_PICTURE", "KIND_NUMBER", "KIND_LIST",
+                                         "KIND_COLOUR" };
     fprintf(out, "    { \"%s\", %s, %u, %s_parameters, %d, %d, run_%s_cpu, GPU(run_%s_gpu) },\n",
             op->op.name, kinds[op->skeleton], op->op.depth, op->op.name,
             op->parameters ? op->parameters->count : 0,
@@ -207,7 +208,7 @@ static void put_main(FILE *out, const struct user_file *file) {
         "#define _POSIX_C_SOURCE 200809L\n"
         "#include \"op.h\"\n\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n"
         "#include <time.h>\n\n"
-        "enum kind { KIND_PICTURE, KIND_NUMBER, KIND_LIST };\n"
+        "enum kind { KIND_PICTURE, KIND_COLOUR, KIND_NUMBER, KIND_LIST };\n"
         "enum type { TYPE_INTEGER, TYPE_FLOAT, TYPE_DOUBLE };\n\n"
         "struct parameter {\n    const char *name;\n    enum type type;\n"
         "    size_t offset, size; /* of the field, in bytes */\n"

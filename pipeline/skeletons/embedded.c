@@ -19,6 +19,9 @@ const char embedded_makefile[] = {
 const char embedded_p2p[] = {
 #include "embedded/pipeline/skeletons/twin/p2p.h.inc"
 };
+const char embedded_pixel[] = {
+#include "embedded/pipeline/skeletons/twin/pixel.h.inc"
+};
 const char embedded_n2p[] = {
 #include "embedded/pipeline/skeletons/twin/n2p.h.inc"
 };

@@ -11,6 +11,6 @@
 
 extern const char embedded_rows[], embedded_prelude[], embedded_exact_math[];
 extern const char embedded_main[], embedded_makefile[]; /* of `burin convert` */
-extern const char embedded_p2p[], embedded_n2p[], embedded_r2s[], embedded_r2v[];
+extern const char embedded_p2p[], embedded_n2p[], embedded_r2s[], embedded_r2v[], embedded_pixel[];
 
 #endif

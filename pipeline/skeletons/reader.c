@@ -58,10 +58,14 @@ static const char *summary_of(struct user_file *file, const struct declaration *
         [SKELETON_N2P] = "Each sample from the samples around it",
         [SKELETON_R2S] = "One number of each channel",
         [SKELETON_R2V] = "A list of numbers of each channel",
+        [SKELETON_PIXEL] = "Each pixel on its own",
     };
     char text[161];
     size_t used = 0;
-    for (const struct token *one = directive->comment; one && one->kind == TOKEN_COMMENT; one++) {
+    const struct user_op *op = &file->ops[file->count];
+    const struct token *one =
+        directive->comment || !op->map ? directive->comment : op->map[-1].comment;
+    for (; one && one->kind == TOKEN_COMMENT; one++) {
         const bool block = one->text[1] == '*';
         const char *at = one->text + 2, *end = one->text + one->length - (block ? 2 : 0);
         if (used && used < sizeof text - 1) text[used++] = ' ';
@@ -78,7 +82,7 @@ static const char *summary_of(struct user_file *file, const struct declaration *
     while (used && strchr(" .", text[used - 1])) used--;
     if (used) return text_arena_copy(&file->arena, text, used);
     char from[320]; /* a file's name may be any bytes */
-    snprintf(from, sizeof from, "%s, from %s", made[file->ops[file->count].skeleton], file->name);
+    snprintf(from, sizeof from, "%s, from %s", made[op->skeleton], file->name);
     utf8_clean(from);
     return text_arena_copy(&file->arena, from, strlen(from));
 }
@@ -149,11 +153,26 @@ static void add_struct(struct user_file *file, const struct declaration *directi
 }
 
 static const enum op_group groups[] = {
-    [SKELETON_P2P] = OP_TONE,
-    [SKELETON_N2P] = OP_DETAIL,
-    [SKELETON_R2S] = OP_VALUES,
-    [SKELETON_R2V] = OP_VALUES,
+    [SKELETON_P2P] = OP_TONE,   [SKELETON_N2P] = OP_DETAIL, [SKELETON_R2S] = OP_VALUES,
+    [SKELETON_R2V] = OP_VALUES, [SKELETON_PIXEL] = OP_TONE,
 };
+
+static bool is_map(const struct declaration *one) {
+    return one->kind == DECLARATION_DIRECTIVE &&
+           one->directive == token_directives[TOKEN_DIRECTIVE_MAP];
+}
+
+/* Reports a map without a function, or without a reduction behind it, which reads the rest. */
+static void check_map(const struct declarations *all, int i, struct diagnostics *diagnostics) {
+    const struct declaration *one = &all->list[i];
+    const bool good = i + 2 < all->count && one[1].kind == DECLARATION_FUNCTION && one[1].name &&
+                      one[2].kind == DECLARATION_DIRECTIVE &&
+                      strcmp(one[2].directive, "#R2S_FUNC") == 0;
+    if (!good)
+        diagnostics_add(diagnostics, one->first->line, one->directive,
+                        "expected a function with its body and then #R2S_FUNC behind the "
+                        "directive: static int name(S pixel[, params]) { ... }");
+}
 
 static void add_op(struct user_file *file, enum skeleton skeleton,
                    const struct declaration *directive, const struct declaration *next,
@@ -176,12 +195,13 @@ static void add_op(struct user_file *file, enum skeleton skeleton,
         .skeleton = skeleton,
         .function = next,
     };
+    if (directive > file->declarations.list + 1 && is_map(directive - 2)) op->map = directive - 1;
     if (!signature_read(file, directive, next, op, diagnostics) ||
         !name_is_free(file, next->name, word, diagnostics) || !list_params(op, word, diagnostics))
         return;
     op->op.name = text_arena_copy(&file->arena, next->name->text, next->name->length);
     op->op.summary = summary_of(file, directive);
-    op->op.group = groups[skeleton];
+    op->op.group = groups[op->skeleton];
     file->count++;
 }
 
@@ -195,6 +215,8 @@ static void read_directives(struct user_file *file, struct diagnostics *diagnost
         while (token_directives[place] != one->directive) place++;
         if (place == 0)
             add_struct(file, one, next, diagnostics);
+        else if (place == TOKEN_DIRECTIVE_MAP)
+            check_map(all, i, diagnostics);
         else
             add_op(file, (enum skeleton)(place - 1), one, next, diagnostics);
     }

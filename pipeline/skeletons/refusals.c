@@ -139,11 +139,12 @@ static void unknown_line(const struct token *hash, struct diagnostics *diagnosti
         diagnostics_add(diagnostics, hash->line, NULL,
                         "there is no directive #%s; did you mean #%s?", shown, near);
     else
-        diagnostics_add(diagnostics, hash->line, NULL,
-                        "#%s is not accepted; expected #STRUCT, #P2P_FUNC, #N2P_FUNC, #R2S_FUNC, "
-                        "#R2V_FUNC, #define, #undef, #if, #ifdef, #ifndef, #elif, #else, #endif or "
-                        "#include",
-                        shown);
+        diagnostics_add(
+            diagnostics, hash->line, NULL,
+            "#%s is not accepted; expected #STRUCT, #P2P_FUNC, #N2P_FUNC, #R2S_FUNC, "
+            "#R2V_FUNC, #MAP, #define, #undef, #if, #ifdef, #ifndef, #elif, #else, #endif or "
+            "#include",
+            shown);
 }
 
 /* Checks the line that HASH begins; returns the change of depth in #if. */

@@ -11,13 +11,14 @@
 
 #include "pipeline/skeletons/user_op.h"
 
-/* Reads FUNCTION, which follows OP's directive; FILE has all structs. Fills in OP's depth, window,
- * result, generic, parameters and uses_position. */
+/* Reads FUNCTION, which follows OP's directive, and OP's map; FILE has all structs. Fills in OP's
+ * skeleton, depth, window, result, generic, parameters, given, uses_position, and what the map
+ * and the function take. */
 bool signature_read(const struct user_file *file, const struct declaration *directive,
                     const struct declaration *function, struct user_op *op,
                     struct diagnostics *diagnostics);
 
-/* Returns the form: "static S name(S pixel, int index[, params])". */
+/* Returns the form: "static S name(S pixel, int index[, int width...][, params])". */
 const char *signature_form(enum skeleton skeleton);
 
 #endif

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const token_directives[TOKEN_DIRECTIVE_COUNT] = { "#STRUCT", "#P2P_FUNC", "#N2P_FUNC",
-                                                              "#R2S_FUNC", "#R2V_FUNC" };
+const char *const token_directives[TOKEN_DIRECTIVE_COUNT] = { "#STRUCT",   "#P2P_FUNC", "#N2P_FUNC",
+                                                              "#R2S_FUNC", "#R2V_FUNC", "#MAP" };
 
 struct lexer {
     const char *at;
@@ -193,7 +193,7 @@ static bool hash(struct lexer *lexer) {
     if (!lexer->fresh)
         diagnostics_add(lexer->diagnostics, lexer->line, NULL,
                         "a # may stand only at the beginning of a line; our directives are "
-                        "#STRUCT, #P2P_FUNC, #N2P_FUNC, #R2S_FUNC and #R2V_FUNC");
+                        "#STRUCT, #P2P_FUNC, #N2P_FUNC, #R2S_FUNC, #R2V_FUNC and #MAP");
     lexer->preprocessor = true;
     return put(lexer, TOKEN_PUNCTUATOR, 1, lexer->line);
 }

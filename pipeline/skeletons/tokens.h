@@ -52,8 +52,8 @@ bool token_is(const struct token *token, const char *word);
 /* Whether both have the same text. */
 bool token_same(const struct token *a, const struct token *b);
 
-/* "#STRUCT", then the skeletons' directives in the order of `enum skeleton`. */
-enum { TOKEN_DIRECTIVE_COUNT = 5 };
+/* "#STRUCT", then the skeletons' directives in the order of `enum skeleton`, then "#MAP". */
+enum { TOKEN_DIRECTIVE_COUNT = 6, TOKEN_DIRECTIVE_MAP = 5 };
 extern const char *const token_directives[TOKEN_DIRECTIVE_COUNT];
 
 /* Returns TOKEN's entry in that list; NULL where it is no directive. */

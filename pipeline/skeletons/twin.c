@@ -110,7 +110,7 @@ static void put_folds(const struct work *work) {
     struct burin_fold *total = folds_of(work, 0);
     for (uint32_t c = 0; c < shape.channels; c++) {
         for (int band = 1; band < work->bands; band++)
-            work->loops->merge(&total[c], &folds_of(work, band)[c]);
+            work->loops->merge(&total[c], &folds_of(work, band)[c], work->params);
         memcpy((uint8_t *)work->call->values + c * size, &total[c].value, size);
     }
 }
@@ -159,11 +159,20 @@ static enum status twin_run(struct op_call *call) {
     return status;
 }
 
+/* Gray becomes RGB: the function may return any colour. */
+static enum status pixel_size(const struct params *values, const struct image *in,
+                              struct image *out, struct failure *failure) {
+    (void)values, (void)failure;
+    *out = image_shape(in->width, in->height, image_has_alpha(in) ? 4 : 3, in->depth);
+    return STATUS_OK;
+}
+
 void twin_fill(struct user_file *file) {
     for (int i = 0; i < file->count; i++) {
         struct op *op = &file->ops[i].op;
         op->run = twin_run;
         op->scratch = twin_scratch;
+        if (file->ops[i].skeleton == SKELETON_PIXEL) op->size = pixel_size;
         if (file->ops[i].skeleton == SKELETON_R2S || file->ops[i].skeleton == SKELETON_R2V)
             op->values = twin_values;
     }

@@ -171,9 +171,28 @@ static void put_generic(FILE *out, const struct user_op *op, int depth,
     if (renamed) fprintf(out, "#undef %s\n", op->op.name);
 }
 
+const char *user_text_pixel(const struct user_op *op, int depth) {
+    if (op->skeleton == SKELETON_PIXEL) return depth == 8 ? "pixel" : "pixel16";
+    return depth == 8 ? "unsigned char" : "unsigned short";
+}
+
+/* Defines the types of whole pixels that FILE's operators have; other files may use the names. */
+static void put_pixel_types(FILE *out, const struct user_file *file) {
+    bool put[2] = { false, false };
+    for (int i = 0; i < file->count; i++) {
+        const struct user_op *op = &file->ops[i];
+        const bool deep = op->op.depth == 16;
+        if (op->skeleton != SKELETON_PIXEL || put[deep]) continue;
+        fprintf(out, "typedef struct { unsigned %s r, g, b, a; } %s;\n", deep ? "short" : "char",
+                user_text_pixel(op, (int)op->op.depth));
+        put[deep] = true;
+    }
+}
+
 void user_text_write(FILE *out, const struct user_file *file,
                      const struct user_text_options *options) {
     const char *at = file->text;
+    put_pixel_types(out, file);
     if (options->lines) user_text_line(out, 1, file->name);
     for (int i = 0; i < file->count; i++) {
         const struct user_op *op = &file->ops[i];
@@ -192,28 +211,59 @@ void user_text_write(FILE *out, const struct user_file *file,
 
 /* ---- the CPU twin */
 
+const char *user_text_pass(const struct user_op *op) {
+    const bool takes = op->skeleton == SKELETON_R2S ? op->function_takes : op->parameters != NULL;
+    return takes ? ", burin_p" : "";
+}
+
+void user_text_map(FILE *out, const struct user_op *op, int depth) {
+    if (op->map)
+        fprintf(out, "%.*s((%s)burin_s%s)", (int)op->map->name->length, op->map->name->text,
+                scalar_type_name(op->map_sample), op->map_takes ? ", burin_p" : "");
+    else
+        fprintf(out, "(%s)burin_s", scalar_type_name(user_text_result(op, depth)));
+}
+
+void user_text_given(FILE *out, const struct user_op *op) {
+    static const char *const values[GIVEN_COUNT] = {
+        [GIVEN_INDEX] = "burin_at.y * burin_at.width + burin_at.x",
+        [GIVEN_X] = "burin_at.x",
+        [GIVEN_Y] = "burin_at.y",
+        [GIVEN_CHANNEL] = "burin_at.channel",
+        [GIVEN_WIDTH] = "burin_at.width",
+        [GIVEN_HEIGHT] = "burin_at.height",
+        [GIVEN_CHANNELS] = "burin_at.channels",
+    };
+    for (int i = 0; i < op->given_count; i++) fprintf(out, ", %s", values[op->given[i]]);
+}
+
 static const struct {
     const char *file, *text;
 } templates[] = {
-    [SKELETON_P2P] = { "p2p.h", embedded_p2p },
-    [SKELETON_N2P] = { "n2p.h", embedded_n2p },
-    [SKELETON_R2S] = { "r2s.h", embedded_r2s },
-    [SKELETON_R2V] = { "r2v.h", embedded_r2v },
+    [SKELETON_P2P] = { "p2p.h", embedded_p2p },       [SKELETON_N2P] = { "n2p.h", embedded_n2p },
+    [SKELETON_R2S] = { "r2s.h", embedded_r2s },       [SKELETON_R2V] = { "r2v.h", embedded_r2v },
+    [SKELETON_PIXEL] = { "pixel.h", embedded_pixel },
 };
 
 static void put_loop(FILE *out, const struct user_op *op, int depth, bool lines) {
-    static const char *const names[] = { "NAME",          "SAMPLE",   "PIXEL",  "PARAMS", "PASS",
-                                         "USES_POSITION", "FUNCTION", "RESULT", "WINDOW" };
+    static const char *const names[] = { "NAME",   "SAMPLE",        "PIXEL",    "PARAMS",
+                                         "PASS",   "USES_POSITION", "FUNCTION", "RESULT",
+                                         "WINDOW", "GIVEN",         "MAP" };
     const char *name = op->op.name;
     char function[USER_TEXT_NAME_MAX];
     fprintf(out, "\ntypedef %s burin_%s_%d_params;\n",
             op->parameters ? op->parameters->name : "struct burin_nothing", name, depth);
     fprintf(out, "#define BURIN_NAME(part)    burin_%s_%d_##part\n", name, depth);
     fprintf(out, "#define BURIN_FUNCTION      %s\n", user_text_function(op, depth, function));
-    fprintf(out, "#define BURIN_PARAMS        burin_%s_%d_params\n", name, depth);
-    fprintf(out, "#define BURIN_PASS          %s\n", op->parameters ? ", burin_p" : "");
+    fputs("#define BURIN_GIVEN         ", out);
+    user_text_given(out, op);
+    fprintf(out, "\n#define BURIN_PARAMS        burin_%s_%d_params\n", name, depth);
+    fprintf(out, "#define BURIN_PASS          %s\n", user_text_pass(op));
+    fputs("#define BURIN_MAP           ", out);
+    user_text_map(out, op, depth);
+    fputc('\n', out);
     fprintf(out, "#define BURIN_SAMPLE        burin_sample%d\n", depth);
-    fprintf(out, "#define BURIN_PIXEL         unsigned %s\n", depth == 8 ? "char" : "short");
+    fprintf(out, "#define BURIN_PIXEL         %s\n", user_text_pixel(op, depth));
     fprintf(out, "#define BURIN_USES_POSITION %d\n", op->uses_position);
     fprintf(out, "#define BURIN_RESULT        %s\n", scalar_type_name(user_text_result(op, depth)));
     fprintf(out, "#define BURIN_WINDOW        %d\n", op->window);

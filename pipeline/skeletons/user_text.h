@@ -44,10 +44,23 @@ bool user_text_has(const struct user_op *op, int depth);
 /* Returns the type to which an R2S of DEPTH reduces, or in which an R2V counts. */
 enum scalar_type user_text_result(const struct user_op *op, int depth);
 
+/* Returns the type in which OP's function gets a pixel: a sample's, or "pixel". */
+const char *user_text_pixel(const struct user_op *op, int depth);
+
 /* Returns NAME, the name of OP's function for DEPTH: its own or, for the second depth of an R2S of
  * T and E, "burin_<name>_for_16". */
 enum { USER_TEXT_NAME_MAX = 64 };
 const char *user_text_function(const struct user_op *op, int depth, char name[USER_TEXT_NAME_MAX]);
+
+/* Writes ", value" for each int that OP's function asks for: members of burin_at, which every
+ * skeleton has. */
+void user_text_given(FILE *out, const struct user_op *op);
+
+/* Returns ", burin_p" if OP's function takes parameters, else "". */
+const char *user_text_pass(const struct user_op *op);
+
+/* Writes the number that an R2S makes of the sample burin_s. */
+void user_text_map(FILE *out, const struct user_op *op, int depth);
 
 /* Returns the C source of FILE's CPU twin: the prelude, the user's text, and for each operator and
  * depth `burin_<name>_<depth>_rows`, for an R2S also `burin_<name>_<depth>_merge`. The caller frees

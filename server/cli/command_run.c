@@ -12,6 +12,7 @@
 #include "server/api/timing_report.h"
 #include "server/api/values_json.h"
 #include "server/cli/command.h"
+#include "server/cli/contained_run.h"
 #include "server/cli/options.h"
 #include "server/cli/progress_line.h"
 #include "server/files.h"
@@ -162,6 +163,9 @@ static enum status compute(struct state *state, struct failure *failure) {
     const struct plan *plan = &state->options.plan;
     const bool reported = plan->count == 1 || state->driver == &device_cpu;
     if (plan->count) progress_line_stage(&state->line, reported ? NULL : "computing");
+    if (state->driver == &device_cpu && contained_run_wanted(plan))
+        return contained_run(plan, &state->item, pool_threads(state->pool),
+                             state->limits.probe.pixels_max, failure);
     return run_batch(state->lane, plan, &state->item, 1, failure);
 }
 

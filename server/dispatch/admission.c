@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/dispatch/admission.h"
-
 #include <math.h>
 
 /* Users' operators may have a quarter of the queue. */
@@ -26,6 +25,23 @@ enum status admission_check_operators(const struct dispatcher *dispatcher,
 
 /* ---- time */
 
+/* The time after which a worker for users' operators is free at last: its process is stopped
+ * OPERATORS_GRACE_MS after the deadline of a job. An operator that runs for long does
+ * not predict that it goes on. */
+static double operators_wait_ms(const struct dispatcher *dispatcher, int newcomer, int64_t now) {
+    double wait_ms = 0;
+    for (int slot = 0; slot < dispatcher->slots; slot++) {
+        const struct job *job = job_of(dispatcher, slot);
+        const int64_t deadline_ns = job->progress.deadline_ns;
+        if (!job->generation || slot == newcomer) continue;
+        if (queue_has(dispatcher->queue, slot)) wait_ms += job->least_ms;
+        if (dispatcher->states[slot].worker < 0) continue;
+        if (!deadline_ns) return INFINITY;
+        wait_ms += OPERATORS_GRACE_MS + (deadline_ns > now ? ns_to_ms(deadline_ns - now) : 0);
+    }
+    return wait_ms;
+}
+
 /* Whether NEWCOMER's first run, a worker's, is done in LEFT_MS. The time of all queued jobs
  * together is an upper bound of the wait; only if that is too long are the jobs ahead added up. */
 static enum status check_worker(struct dispatcher *dispatcher, int newcomer, double left_ms,
@@ -42,7 +58,9 @@ static enum status check_worker(struct dispatcher *dispatcher, int newcomer, dou
         if (worker != NO_WORKER)
             forecast_reserve(round, &dispatcher->states[slot].forecast, worker);
     }
-    const double wait_ms = forecast_wait_ms(&dispatcher->forecast, round, forecast, &unused_ms);
+    double wait_ms = forecast_wait_ms(&dispatcher->forecast, round, forecast, &unused_ms);
+    if (job_of(dispatcher, newcomer)->generation)
+        wait_ms = fmin(wait_ms, operators_wait_ms(dispatcher, newcomer, round->now));
     return forecast_check_time(config, wait_ms, own_ms, left_ms, failure);
 }
 

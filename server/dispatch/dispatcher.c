@@ -11,6 +11,7 @@
 #include "server/dispatch/dispatcher.h"
 
 #include "server/dispatch/admission.h"
+#include "server/dispatch/culprit.h"
 #include "server/jobs/answer.h"
 #include "server/log/log.h"
 
@@ -188,7 +189,10 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
 static bool take_answer(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {
     struct job *job = job_of(dispatcher, slot);
     if (worker->distrusted) return false;
-    if (answer_take(dispatcher->options.slots, slot, clock_ns())) return true;
+    if (answer_take(dispatcher->options.slots, slot, clock_ns())) {
+        culprit_name(job, worker->generation, worker->cpu);
+        return true;
+    }
     log_event_of(LOG_ERROR, "answer_invalid", job->request_id, job->trace_id,
                  "job %.63s: the worker returned an invalid answer", job->request_id);
     job->deaths++;
@@ -361,6 +365,7 @@ static void recover(struct dispatcher *dispatcher, const struct worker_handle *w
     const bool finished = __atomic_load_n(&shared->finished_ns, __ATOMIC_ACQUIRE) &&
                           !worker->distrusted &&
                           answer_take(dispatcher->options.slots, slot, clock_ns());
+    if (finished) culprit_name(job, worker->generation, worker->cpu);
     if (finished && runs_go_on(&dispatcher->held, job, &state->earlier))
         begin_next(dispatcher, slot);
     else if (finished || runs_are_over(&dispatcher->held, job, &state->earlier))

@@ -198,6 +198,7 @@ static void became_ready(struct worker_handle *worker, const struct message *mes
     worker->engines = message->engines;
     worker->heartbeat_thread = message->thread;
     worker->early_deaths = 0;
+    worker->ill_since_ns = 0;
     worker->trouble[0] = 0;
     worker->self_test_sent_ns = worker->heartbeat_ns = worker->moved_ns = clock_ns();
     worker->checked_ns = worker->used_ns = worker->moved_ns;
@@ -351,7 +352,10 @@ bool worker_handle_hopeless(struct worker_handle *worker, int64_t now, int64_t p
         worker->ill_since_ns = 0;
     else if (!worker->ill_since_ns)
         worker->ill_since_ns = now;
-    return worker->ill_since_ns && now - worker->ill_since_ns > patience_ns;
+    /* One user's operator ended the process: others' jobs wait for the next, once. */
+    const bool restarts =
+        worker->operators && worker->restarts && !worker->early_deaths && !worker->ready;
+    return !restarts && worker->ill_since_ns && now - worker->ill_since_ns > patience_ns;
 }
 
 bool worker_handle_healthy(const struct worker_handle *worker) {

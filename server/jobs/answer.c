@@ -168,6 +168,7 @@ static void apply(struct job *job, const struct job *answer) {
     memcpy(job->timing.stage_ms, answer->timing.stage_ms, sizeof job->timing.stage_ms);
     if (plan) memcpy(job->device_name, answer->device_name, sizeof job->device_name);
     job->failure = answer->failure;
+    job->culprit = answer->culprit;
     if (job->failure.status) return;
     for (int o = 0; o < job_output_count(job); o++) {
         if (plan) apply_result(&job->outputs[o], &answer->outputs[o]);

@@ -91,6 +91,9 @@ struct job_output {
     float encode_ms;  /* below 0: not known, as for results that a GPU encoded */
 };
 
+/* From a job's deadline until its worker kills the process of users' operators. */
+enum { OPERATORS_GRACE_MS = 500 };
+
 struct job {
     /* ---- the request: written by the front */
     char request_id[REQUEST_ID_MAX], trace_id[TRACE_ID_MAX];
@@ -137,6 +140,7 @@ struct job {
     int32_t lost_runs; /* runs that ended with their worker, which may have written anywhere in the
                           slot; by the front */
     struct failure failure;
+    int32_t culprit; /* the step, from 1, that crashed or did not stop; 0: none is known */
     uint64_t profile_offset, profile_length; /* left with pixels for a later run */
     uint64_t values_offset, values_length;   /* written by values_json_write(); length 0: none */
     uint32_t batch; /* jobs that ran together, this one included; they share their times */

@@ -107,6 +107,7 @@ static void begin(struct operators_worker *worker, int slot) {
     to->received = 0;
     to->finished_ns = 0;
     memset(&to->failure, 0, sizeof to->failure);
+    from->culprit = to->culprit = 0;
     copy_bytes(worker, slot);
     worker->job = slot;
     worker->begun_ns = clock_ns();
@@ -212,6 +213,14 @@ static void take_time(const struct operators_worker *worker) {
     job->timing.stage_ms[stage] = ns_to_ms(clock_ns() - worker->begun_ns);
 }
 
+/* The step that runs may be why the job is not answered. */
+static void blame_step(const struct operators_worker *worker) {
+    struct job *job = slot_job(worker->slots, worker->job);
+    const struct progress *own = &slot_shared_job(worker->own, worker->own_slot)->progress;
+    const uint32_t step = __atomic_load_n(&own->step, __ATOMIC_RELAXED);
+    if (job->run == RUN_PLAN && step < INT32_MAX) job->culprit = (int32_t)step + 1;
+}
+
 /* Returns the worker's exit code. */
 static int give_up_job(struct operators_worker *worker) {
     struct job *job = slot_job(worker->slots, worker->job);
@@ -224,6 +233,7 @@ static int give_up_job(struct operators_worker *worker) {
          : job->run == RUN_DECODE  ? "not decoded within the time allowed; send a smaller image"
          : job->run == RUN_ENCODE  ? "not encoded within the time allowed; ask for a smaller image"
                                    : "not done within the time allowed: the operator did not stop");
+    blame_step(worker);
     kill(worker->pid, SIGKILL);
     take_time(worker);
     answer(worker);
@@ -272,6 +282,7 @@ static void sandbox_ended(struct operators_worker *worker) {
     else
         fail(&job->failure, STATUS_INTERNAL, "the operator crashed: its process ended with code %d",
              code);
+    blame_step(worker);
     take_time(worker);
     answer(worker);
 }

@@ -29,8 +29,6 @@
 
 #include "server/jobs/slot.h"
 
-enum { OPERATORS_GRACE_MS = 500 };
-
 int operators_worker_run(struct slots *slots, int channel, const char *device, bool cell);
 
 #endif

@@ -2,7 +2,7 @@
 """Users' operators in the daemon, from outside: which are listed and served, which are left out, and that a faulty one
 disturbs no other client.
 
-covers: server/user_operators.c server/sandbox/sandbox_calls.c server/cli/command_worker.c"""
+covers: server/user_operators.c server/dispatch/culprit.c server/sandbox/sandbox_calls.c server/cli/command_worker.c"""
 import contextlib
 import json
 import os
@@ -610,7 +610,7 @@ def test_an_operator_that_crashes(start, tmp_path):
     for name, word in (("wild", "Segmentation"), ("divide", "Floating"), ("deep", "Segmentation")):
         assert heals(daemon)
         before = worker(daemon)["restarts"]
-        problem = check_problem(daemon.post(f"/{name}", pnm(noise(50, 50))), 500, "operator crashed")
+        problem = check_problem(daemon.post(f"/{name}", pnm(noise(50, 50))), 500, f"{name} of {name}.c: the operator crashed")
         assert word in problem["message"] or "code 1" in problem["message"]  # a sanitizer handles the signal itself
         assert wait_until(lambda: worker(daemon)["restarts"] == before + 1)
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200
@@ -627,11 +627,18 @@ def test_a_crash_after_other_jobs_is_tried_again(start, tmp_path):
 
 
 def test_an_endless_loop_ends_at_its_deadline(start, tmp_path):
-    daemon = begin(start, folder(tmp_path, white=WHITE, spin=HOSTILE["spin"]), "--processing-ms", "1000")
+    """A job of another client's, which comes at the loop's last moment, waits for the worker's restart."""
+    daemon = begin(start, folder(tmp_path, white=WHITE, spin=HOSTILE["spin"]), "--processing-ms", "1500")
     assert heals(daemon)
-    began = time.monotonic()
-    check_problem(daemon.post("/spin", pnm(noise(300, 300))), 504, "did not stop")
-    assert time.monotonic() - began >= 1
+    began, answers = time.monotonic(), []
+    steps = '/pipeline?operations=[{"operation":"white"},{"operation":"spin"}]'
+    loop = threading.Thread(target=lambda: answers.append(daemon.post(steps, pnm(noise(50, 50)))))
+    loop.start()
+    time.sleep(1.6)
+    assert daemon.post("/white", pnm(noise(9, 9))).status == 200
+    loop.join()
+    check_problem(answers[0], 504, "spin of spin.c: not done within the time allowed: the operator did not stop")
+    assert time.monotonic() - began >= 1.5
     assert wait_until(lambda: worker(daemon)["restarts"] == 1) and heals(daemon)
     assert daemon.works()
 

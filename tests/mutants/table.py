@@ -836,7 +836,7 @@ TABLE = [
     ("the function changes alpha", "skeletons/twin/n2p.h",
      "burin_restore(lines[reach], out, width,", "burin_restore(out, out, width,", "unit skeletons/twin"),
     ("the repeated border is computed for a place outside", "skeletons/neighbourhood.cuh",
-     "first + max(0, min(x, width - 1))", "first + x", "unit skeletons/kernel_fused"),
+     "max(0, min(sample / T::CHANNELS - T::REACH, width - 1))", "sample / T::CHANNELS - T::REACH", "unit skeletons/kernel_fused"),
     ("a file's macros reach the next file", "skeletons/kernel_source.c",
      "user_text_redefine(out, file, embedded_kernel_prelude);", "", "unit skeletons/kernel_fused"),
     ("two files share a namespace", "skeletons/kernel_source.c",

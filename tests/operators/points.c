@@ -10,7 +10,6 @@ typedef struct {
     int levels;     // 4 [2,256] levels that are left
     unsigned char mask; // 90 exclusive or
     bool invert;
-    int width, height; // 1 [1,65535] of the image
     float gain;     // 1.5 [-10,10] factor
 } settings;
 
@@ -27,13 +26,12 @@ static uint8_t posterize(uint8_t v, int i, settings s) { return v * s.levels / 2
 #P2P_FUNC
 static unsigned char exclusive(unsigned char v, int i, settings s) { return s.invert ? ~(v ^ s.mask) : v ^ s.mask; }
 #P2P_FUNC
-static unsigned char vignette(unsigned char v, int index, const settings s) {
-    double x = index % s.width - (s.width - 1) / 2.0, y = index / s.width - (s.height - 1) / 2.0;
-    double far = (x * x + y * y) / (s.width * s.width + s.height * s.height);
-    return clamp(v * (1 - 2 * far), 255);
+static unsigned char vignette(unsigned char v, int x, int y, int width, int height) {
+    double dx = x - (width - 1) / 2.0, dy = y - (height - 1) / 2.0;
+    return clamp(v * (1 - 2 * (dx * dx + dy * dy) / (width * width + height * height)), 255);
 }
 #P2P_FUNC
-static unsigned short steeper(unsigned short v, int i, settings s) {
+static unsigned short stretched(unsigned short v, int i, settings s) {
     return clamp((v - 32768) * s.gain + 32768, 65535);
 }
 #P2P_FUNC

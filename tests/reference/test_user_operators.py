@@ -5,7 +5,7 @@ there, and operators of every other kind, over awkward sizes, both depths and ev
 covers: pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
   pipeline/skeletons/operators_dir.c server/user_operators.c
-  server/cli/command_check.c server/cli/command_convert.c pipeline/skeletons/convert.c
+  server/cli/command_check.c server/cli/command_convert.c server/cli/contained_run.c pipeline/skeletons/convert.c
   cuda/skeletons/convert_gpu.c
 """
 import io
@@ -15,7 +15,9 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 import cv2
 import numpy as np
@@ -23,7 +25,7 @@ import pytest
 from PIL import Image
 
 import service
-from conftest import from_pnm
+from conftest import from_pnm, wait_until
 
 ROOT = os.path.join(os.path.dirname(__file__), "../..")
 BURIN = os.environ.get("BURIN", os.path.join(ROOT, "build/burin"))
@@ -110,8 +112,8 @@ def position(picture):
 def vignette(p):
     height, width = p.shape[:2]
     y, x = np.mgrid[:height, :width]
-    far = ((x - (width - 1) / 2.0) ** 2 + (y - (height - 1) / 2.0) ** 2) / (width * width + height * height)
-    return np.clip(p * (1 - 2 * far)[..., None], 0, 255).astype(np.int64)
+    far = 2 * ((x - (width - 1) / 2.0) ** 2 + (y - (height - 1) / 2.0) ** 2) / (width * width + height * height)
+    return np.clip(p * (1 - far)[..., None], 0, 255).astype(np.int64)
 
 
 def root(gx, gy):
@@ -121,6 +123,20 @@ def root(gx, gy):
 SOBEL = [-1, 0, 1, -2, 0, 2, -1, 0, 1], [-1, -2, -1, 0, 0, 0, 1, 2, 1]
 PREWITT = [-1, 0, 1, -1, 0, 1, -1, 0, 1], [-1, -1, -1, 0, 0, 0, 1, 1, 1]
 WIDE = np.int64
+
+def position_xy(picture):
+    y, x = np.mgrid[:picture.shape[0], :picture.shape[1]]
+    return x, y
+
+
+def dithered(p):
+    x, y = position_xy(p)
+    return np.where(p > np.array([[32, 160], [224, 96]])[y % 2, x % 2][..., None], 255, 0)
+
+
+def byte(v):
+    return np.floor(np.clip(v, 0, 255) + 0.5)
+
 
 IMAGES = [
     (8, "binarizador:tolerancia=40", lambda p: np.where(p.astype(WIDE) + 40 > 127, 255, 0)),
@@ -135,8 +151,10 @@ IMAGES = [
     (8, "exclusive:mask=3,invert=true", lambda p: ~(p ^ 3)),
     (8, "vignette", vignette),
     (8, "divided", lambda p: 200 // p.astype(WIDE)),
-    (16, "steeper", lambda p: np.clip((p.astype(WIDE) - 32768) * 1.5 + 32768, 0, 65535).astype(WIDE)),
-    (16, "steeper:gain=-0.25", lambda p: np.clip((p.astype(WIDE) - 32768) * -0.25 + 32768, 0, 65535).astype(WIDE)),
+    (8, "dithered", dithered),
+    (16, "posterized", lambda p: p.astype(WIDE) // 8192 * 65535 // 7),
+    (16, "stretched", lambda p: np.clip((p.astype(WIDE) - 32768) * 1.5 + 32768, 0, 65535).astype(WIDE)),
+    (16, "stretched:gain=-0.25", lambda p: np.clip((p.astype(WIDE) - 32768) * -0.25 + 32768, 0, 65535).astype(WIDE)),
     (16, "striped", lambda p: np.where(position(p) & 1, 65535 - p, p)),
     (8, "middle", lambda p: np.sort(around(p, 1), axis=-1)[..., 4]),
     (8, "erosion", lambda p: around(p, 1).min(axis=-1)),
@@ -163,11 +181,58 @@ def test_pictures(served, depth, step, meant):
         if step == "divided":  # alpha may be 0, and the function must not be given it
             picture[..., :colours(picture)] |= 1
             picture[..., colours(picture):] &= 1
-        extra = f":width={picture.shape[1]},height={picture.shape[0]}" if step == "vignette" else ""
         wanted = picture.copy()
         wanted[..., :colours(picture)] = meant(picture[..., :colours(picture)]).astype(picture.dtype)
-        got = from_png(service.burin(to_png(picture), step + extra, type="png", compression=0))
+        got = from_png(service.burin(to_png(picture), step, type="png", compression=0))
         np.testing.assert_array_equal(got, wanted, err_msg=f"{picture.shape}")
+
+
+BROWN = np.array([[0.393, 0.769, 0.189], [0.349, 0.686, 0.168], [0.272, 0.534, 0.131]])
+
+
+def brown(p):
+    return np.stack([a * p[..., 0] + b * p[..., 1] + c * p[..., 2] for a, b, c in BROWN], axis=-1)
+
+
+def vivid(p, amount):
+    y = (0.299 * p[..., 0] + 0.587 * p[..., 1] + 0.114 * p[..., 2])[..., None]
+    return y + (p - y) * amount
+
+
+PIXELS = [
+    ("antique", brown),
+    ("dyed:red=40", lambda p: np.stack([p[..., 0] + (40 - p[..., 0]) * 0.25, p[..., 1] * 0.75, p[..., 2]], axis=-1)),
+    ("vivid", lambda p: vivid(p, 1.5)), ("vivid:amount=0", lambda p: vivid(p, 0)),
+]
+
+
+@pytest.mark.parametrize("step,meant", PIXELS, ids=[i[0] for i in PIXELS])
+def test_whole_pixels(served, step, meant):
+    """Gray is r = g = b, and becomes RGB."""
+    for picture in list(pictures(8))[-12:]:
+        rgb = picture[..., :3] if picture.shape[2] > 2 else np.repeat(picture[..., :1], 3, axis=2)
+        coloured = byte(meant(rgb.astype(float))).astype(np.uint8)
+        alpha = picture[..., colours(picture):]
+        got = from_png(service.burin(to_png(picture), step, type="png", compression=0))
+        np.testing.assert_array_equal(got, np.concatenate([coloured, alpha], axis=2), err_msg=f"{picture.shape}")
+
+
+def test_whole_pixels_of_16_bits_write_alpha(served):
+    for picture in list(pictures(16))[-9:]:
+        height, width, channels = picture.shape
+        rgb = picture[..., :3] if channels > 2 else np.repeat(picture, 3, axis=2)
+        wanted = np.concatenate([rgb[..., 2:] + np.uint16(channels), rgb[..., 1:2], rgb[..., :1],
+                                 picture[..., 3:] - np.uint16(1)], axis=2)
+        if channels == 4:
+            wanted[-1, :, 3] = wanted[:, -1, 3] = 0
+        np.testing.assert_array_equal(from_png(service.burin(to_png(picture), "swapped", type="png", compression=0)), wanted)
+
+
+def test_the_channel_and_the_number_of_channels(served):
+    for picture in list(pictures(8))[-8:]:
+        wanted, count = picture.copy(), colours(picture)
+        wanted[..., :count] += (3 * np.arange(count) + position(picture) + picture.shape[2]).astype(np.uint8)
+        np.testing.assert_array_equal(from_png(service.burin(to_png(picture), "marked", type="png", compression=0)), wanted)
 
 
 def fold(function):
@@ -202,6 +267,8 @@ VALUES = [
     (8, "r2vProcessor:bins=300", lambda c: np.bincount(c, minlength=300)),
     (8, "count_above:bins=1", lambda c: [(c > 127).sum()]),
     (8, "count_above:level=200,bins=3", lambda c: [(c > 200).sum(), 0, 0]),
+    (8, "bright:level=200", lambda c: (c > 200).sum()), (8, "squares", lambda c: (c.astype(WIDE) ** 2).sum()),
+    (16, "squares", lambda c: (c.astype(WIDE) ** 2).sum()), (8, "limited:level=100", lambda c: min(c.max(), 100) if c.size > 1 else c[0]),
     (16, "two_levels", two_levels),
     (16, "two_levels:bins=20000", lambda c: two_levels(c, 20000)),
 ]
@@ -253,7 +320,7 @@ def test_threads_do_not_matter(operators, tmp_path):
 
 
 @pytest.mark.parametrize("compiler", ["clang", "tcc"])
-@pytest.mark.parametrize("step", ["gamma_by_pow", "vignette:width=42", "middle", "variance", "sum", "two_levels", "striped"])
+@pytest.mark.parametrize("step", ["gamma_by_pow", "vignette", "middle", "variance", "sum", "two_levels", "striped"])
 def test_other_compilers_give_the_same(operators, tmp_path, monkeypatch, compiler, step):
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is not here")
@@ -428,14 +495,17 @@ def test_decimals_in_the_record(operators):
 def test_the_example_of_the_reference(tmp_path):
     text = open(os.path.join(ROOT, "pipeline/skeletons/README.md")).read()
     block = [line[4:] for line in text.split("\n    $ ")[0].split("\n") if line.startswith("    ")]
-    code, out, error = said(["check", write(tmp_path, "white.c", "\n".join(block))])
+    code, out, error = said(["check", write(tmp_path, "antique.c", "\n".join(block))])
     assert code == 0, error
-    assert out.endswith("OK\n  white: level=127 (integer 0..255)\n")
-    code, out, _ = said(["ops", "--operators-dir", tmp_path, "white"])
-    assert out.startswith("white        White over a level, else black\n    light and contrast\n    level=127 ")
-    picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
-    got, _ = burin(tmp_path, "white:level=90", picture, tmp_path)
-    np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
+    assert out.endswith("OK\n  antique: amount=1 (number 0..1)\n  vignette: amount=1 (number 0..1)\n")
+    code, out, _ = said(["ops", "--operators-dir", tmp_path, "antique"])
+    assert out.startswith("antique      The brown of old photographs\n    light and contrast\n    amount=1 ")
+    picture = np.random.default_rng(1).integers(0, 256, (16, 20, 3)).astype(np.uint8)
+    got, _ = burin(tmp_path, "antique;vignette:amount=0.5", picture, tmp_path)
+    x, y = position_xy(picture)
+    old = byte(picture + (brown(picture.astype(float)) - picture) * 1)
+    dark = old * (1 - ((2.0 * x / 20 - 1) ** 2 + (2.0 * y / 16 - 1) ** 2) / 2)[..., None]
+    np.testing.assert_array_equal(got, byte(old + (dark - old) * 0.5))
 
 
 def test_the_example_of_the_readme(tmp_path):
@@ -476,8 +546,9 @@ def programs(operators, tmp_path_factory):
 @pytest.mark.parametrize("program,depth,step", [
     ("listings", 8, "binarizador:tolerancia=40"), ("listings", 16, "menor"), ("listings", 8, "r2vProcessor"),
     ("points", 8, "gamma_by_pow:gamma=0.5"), ("points", 8, "exclusive:mask=3,invert=true"),
-    ("points", 8, "vignette:width=61,height=40"), ("points", 16, "steeper:gain=-0.25"), ("points", 16, "striped"),
+    ("points", 8, "vignette"), ("points", 16, "stretched:gain=-0.25"), ("points", 16, "striped"),
     ("windows", 8, "middle"), ("windows", 16, "dilation"), ("windows", 8, "framed:left=3,top=2"),
+    ("usual", 8, "antique"), ("usual", 16, "swapped"), ("usual", 8, "marked"), ("usual", 8, "bright:level=99"),
     ("numbers", 16, "sum"), ("numbers", 8, "divisor"), ("numbers", 16, "two_levels:bins=300"),
 ])
 def test_a_converted_program_gives_the_same(programs, served, tmp_path, program, depth, step, channels):
@@ -490,7 +561,7 @@ def test_a_converted_program_gives_the_same(programs, served, tmp_path, program,
     assert run.returncode == 0, run.stderr
     first, _, values = run.stdout.partition("\n")
     assert re.fullmatch(rf"{name}: CPU \d+\.\d+ ms", first)
-    if program == "numbers" or name in ("menor", "r2vProcessor"):
+    if program == "numbers" or name in ("menor", "r2vProcessor", "bright"):
         expected, = service.values(pnm(picture), step)
         assert [int(value) for value in values.split()] == np.ravel(expected).tolist()
     else:
@@ -505,7 +576,7 @@ NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
 @pytest.mark.skipif(not NVCC, reason="there is no nvcc")
 @pytest.mark.skipif(not os.path.exists("/dev/nvidiactl") and "BURIN_TEST_NVCC" not in os.environ,
                     reason="there is no GPU to compare with, and BURIN_TEST_NVCC is not set")
-@pytest.mark.parametrize("kind", ["listings", "points", "windows", "numbers"])
+@pytest.mark.parametrize("kind", ["listings", "points", "windows", "numbers", "usual"])
 def test_the_cuda_part_compiles_and_gives_the_same_where_there_is_a_gpu(operators, tmp_path, kind):
     """Without a GPU it is compiled for one generation, and reports that it cannot run."""
     assert said(["convert", operators / f"{kind}.c", "-o", tmp_path / "p"])[0] == 0
@@ -616,6 +687,22 @@ def test_read_only_for_us_alone(tmp_path):
         path.chmod(mode)
         listed = subprocess.run(run, capture_output=True, text=True)
         assert name not in listed.stdout and f"{who} may write to it" in listed.stderr
+
+
+def test_a_crash_and_a_loop_in_a_run_are_named(tmp_path):
+    write(tmp_path, "bad.c", GOOD + GOOD.replace("same", "wild").replace("return v", "*(int *)16 = v; return v") +
+          GOOD.replace("same", "spin").replace("return v", "while (i >= 0) i = (i * 3 + 1) & 255; return i"))
+    source = tmp_path / "in.png"
+    source.write_bytes(to_png(np.zeros((9, 9, 1), np.uint8)))
+    code, _, error = said(["run", "--operators-dir", tmp_path, "same;wild", source, tmp_path / "o.png"])
+    assert code == 1 and "wild of bad.c: the operator crashed: " in error and not (tmp_path / "o.png").exists()
+    run = subprocess.Popen([BURIN, "run", "--operators-dir", tmp_path, "spin", source, tmp_path / "o.png"], stderr=subprocess.PIPE, text=True,
+                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), start_new_session=True)
+    assert wait_until(lambda: len(list(pathlib.Path(f"/proc/{run.pid}/task/{run.pid}").joinpath("children").read_text().split())))
+    time.sleep(0.2)
+    os.killpg(run.pid, signal.SIGINT)
+    assert "spin of bad.c: the operator was stopped: Interrupt" in run.communicate(timeout=60)[1]
+    assert run.returncode == 1
 
 
 CRASH = "{ int *where = (int *)16; *where = 1; }\n"

@@ -6,11 +6,12 @@
  * tests; the columns at both ends are done separately. Pasted after the user's source once for each
  * operator, after these definitions:
  *   BURIN_NAME(part)           a name of this operator's own
- *   BURIN_FUNCTION, BURIN_PASS the user's function, and `, burin_p` if it takes parameters
+ *   BURIN_FUNCTION             the user's function
+ *   BURIN_GIVEN, BURIN_PASS    `, burin_at.x` and others, and `, burin_p` if it takes parameters
  *   BURIN_SAMPLE, BURIN_PIXEL  a sample's type in memory, and in the function
  *   BURIN_PARAMS               the parameters' type
  *   BURIN_WINDOW               3 or 5
- *   BURIN_USES_POSITION        0: the function does not look at x and y
+ *   BURIN_USES_POSITION        0: the function does not look at index, x, y or channel
  *
  * Used by:  user_text.c, as text.
  * Threads:  a call belongs to one.
@@ -18,68 +19,74 @@
 
 /* Inside this function only our names hide the user's. */
 BURIN_INLINE BURIN_PIXEL BURIN_NAME(call)(BURIN_PIXEL burin_w[BURIN_WINDOW][BURIN_WINDOW],
-                                          int burin_x, int burin_y, BURIN_PARAMS burin_p) {
+                                          struct burin_place burin_at, BURIN_PARAMS burin_p) {
+    (void)burin_at;
     (void)burin_p;
-    return BURIN_FUNCTION(burin_w, burin_x, burin_y BURIN_PASS);
+    return BURIN_FUNCTION(burin_w BURIN_GIVEN BURIN_PASS);
 }
 
-/* Does the sample at `at` of the middle row; its neighbours are `step` samples apart. */
-BURIN_INLINE BURIN_SAMPLE BURIN_NAME(inside)(const BURIN_SAMPLE *const *lines, long at, int step,
-                                             int x, int y, BURIN_PARAMS burin_p) {
+/* Does SAMPLE of the middle row; its neighbours are `step` samples apart. */
+BURIN_INLINE BURIN_SAMPLE BURIN_NAME(inside)(const BURIN_SAMPLE *const *lines, long sample,
+                                             int step, struct burin_place at,
+                                             BURIN_PARAMS burin_p) {
     BURIN_PIXEL window[BURIN_WINDOW][BURIN_WINDOW];
-    (void)x;
-    (void)y;
     for (int j = 0; j < BURIN_WINDOW; j++)
         for (int i = 0; i < BURIN_WINDOW; i++)
-            window[j][i] = lines[j][at + (i - BURIN_WINDOW / 2) * step];
-    return BURIN_NAME(call)(window, x, y, burin_p);
+            window[j][i] = lines[j][sample + (i - BURIN_WINDOW / 2) * step];
+    return BURIN_NAME(call)(window, at, burin_p);
 }
 
 /* Does the same for a column near an end: columns outside are the first or the last. */
-BURIN_INLINE BURIN_SAMPLE BURIN_NAME(edge)(const BURIN_SAMPLE *const *lines, int c, int channels,
-                                           int width, int x, int y, BURIN_PARAMS burin_p) {
+BURIN_INLINE BURIN_SAMPLE BURIN_NAME(edge)(const BURIN_SAMPLE *const *lines, int channels,
+                                           struct burin_place at, BURIN_PARAMS burin_p) {
     BURIN_PIXEL window[BURIN_WINDOW][BURIN_WINDOW];
     for (int j = 0; j < BURIN_WINDOW; j++)
         for (int i = 0; i < BURIN_WINDOW; i++) {
-            const int column = x + i - BURIN_WINDOW / 2;
-            const int there = column < 0 ? 0 : column >= width ? width - 1 : column;
-            window[j][i] = lines[j][(long)there * channels + c];
+            const int column = at.x + i - BURIN_WINDOW / 2;
+            const int there = column < 0 ? 0 : column >= at.width ? at.width - 1 : column;
+            window[j][i] = lines[j][(long)there * channels + at.channel];
         }
-    return BURIN_NAME(call)(window, x, y, burin_p);
+    return BURIN_NAME(call)(window, at, burin_p);
 }
 
 /* Does the columns FROM..TO-1, one by one. */
 static __attribute__((noinline, unused)) void BURIN_NAME(ends)(const BURIN_SAMPLE *const *lines,
                                                                BURIN_SAMPLE *out, int from, int to,
-                                                               int width, int y, int channels,
+                                                               struct burin_place at, int channels,
                                                                BURIN_PARAMS burin_p) {
     const int colours = channels < 3 ? 1 : 3;
-    for (int x = from; x < to; x++)
-        for (int c = 0; c < colours; c++)
-            out[(long)x * channels + c] =
-                BURIN_NAME(edge)(lines, c, channels, width, x, y, burin_p);
+    for (at.x = from; at.x < to; at.x++)
+        for (at.channel = 0; at.channel < colours; at.channel++)
+            out[(long)at.x * channels + at.channel] =
+                BURIN_NAME(edge)(lines, channels, at, burin_p);
 }
 
 /* Does the samples FROM..TO-1 of all channels; the next pixel's is STEP further. */
 BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *const *lines,
                                       BURIN_SAMPLE *__restrict__ out, long from, long to, int step,
-                                      BURIN_PARAMS burin_p) {
-    for (long i = from; i < to; i++) out[i] = BURIN_NAME(inside)(lines, i, step, 0, 0, burin_p);
+                                      struct burin_place at, BURIN_PARAMS burin_p) {
+    for (long i = from; i < to; i++) out[i] = BURIN_NAME(inside)(lines, i, step, at, burin_p);
 }
 
 /* Does the pixels FROM..TO-1; channels and colours are compile-time constants. */
 BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *const *lines,
-                                     BURIN_SAMPLE *__restrict__ out, int from, int to, int y,
-                                     int channels, int colours, BURIN_PARAMS burin_p) {
-    for (long x = from; x < to; x++)
-        for (long c = 0; c < colours; c++)
+                                     BURIN_SAMPLE *__restrict__ out, int from, int to,
+                                     struct burin_place at, int channels, int colours,
+                                     BURIN_PARAMS burin_p) {
+    for (long x = from; x < to; x++) {
+        at.x = (int)x;
+        for (int c = 0; c < colours; c++) {
+            at.channel = c;
             out[x * channels + c] =
-                BURIN_NAME(inside)(lines, x * channels + c, channels, (int)x, y, burin_p);
+                BURIN_NAME(inside)(lines, x * channels + c, channels, at, burin_p);
+        }
+    }
 }
 
 /* Does the pixels FROM..TO-1 with alpha replaced. */
 BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *out,
-                                         int from, int to, int channels, BURIN_PARAMS burin_p) {
+                                         int from, int to, struct burin_place at, int channels,
+                                         BURIN_PARAMS burin_p) {
     enum { REACH = BURIN_WINDOW / 2 };
     const int bits = 8 * sizeof(BURIN_SAMPLE);
     BURIN_SAMPLE colour[BURIN_WINDOW][4 * (BURIN_CHUNK + 2 * REACH)];
@@ -91,24 +98,25 @@ BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *const *lines, BURIN
         for (int j = 0; j < BURIN_WINDOW; j++)
             burin_cover(lines[j] + (x - REACH) * channels, colour[j], pixels + 2 * REACH, channels,
                         bits);
-        BURIN_NAME(samples)(covered, first, 0, pixels * channels, channels, burin_p);
+        BURIN_NAME(samples)(covered, first, 0, pixels * channels, channels, at, burin_p);
     }
 }
 
 /* Channels and colours are compile-time constants. */
-BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *out, int width,
-                                  int y, int channels, int colours, BURIN_PARAMS burin_p) {
-    const int reach = BURIN_WINDOW / 2;
+BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *out,
+                                  struct burin_place at, int channels, int colours,
+                                  BURIN_PARAMS burin_p) {
+    const int reach = BURIN_WINDOW / 2, width = at.width;
     const int first = reach < width ? reach : width;
     const int last = width - reach > first ? width - reach : first;
-    BURIN_NAME(ends)(lines, out, 0, first, width, y, channels, burin_p);
+    BURIN_NAME(ends)(lines, out, 0, first, at, channels, burin_p);
     if (BURIN_USES_POSITION)
-        BURIN_NAME(pixels)(lines, out, first, last, y, channels, colours, burin_p);
+        BURIN_NAME(pixels)(lines, out, first, last, at, channels, colours, burin_p);
     else if (colours < channels)
-        BURIN_NAME(keep_alpha)(lines, out, first, last, channels, burin_p);
+        BURIN_NAME(keep_alpha)(lines, out, first, last, at, channels, burin_p);
     else
-        BURIN_NAME(samples)(lines, out, first * channels, last * channels, channels, burin_p);
-    BURIN_NAME(ends)(lines, out, last, width, width, y, channels, burin_p);
+        BURIN_NAME(samples)(lines, out, first * channels, last * channels, channels, at, burin_p);
+    BURIN_NAME(ends)(lines, out, last, width, at, channels, burin_p);
     if (colours < channels)
         burin_restore(lines[reach], out, width, channels, 8 * sizeof(BURIN_SAMPLE));
 }
@@ -123,11 +131,12 @@ BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
             const int there = line < 0 ? 0 : line >= rows->height ? rows->height - 1 : line;
             lines[j] = (const BURIN_SAMPLE *)(rows->in + there * rows->in_stride);
         }
+        const struct burin_place at = { 0, y, 0, rows->width, rows->height, rows->channels };
         switch (rows->channels) {
-        case 1: BURIN_NAME(row)(lines, out, rows->width, y, 1, 1, burin_p); break;
-        case 2: BURIN_NAME(row)(lines, out, rows->width, y, 2, 1, burin_p); break;
-        case 3: BURIN_NAME(row)(lines, out, rows->width, y, 3, 3, burin_p); break;
-        default: BURIN_NAME(row)(lines, out, rows->width, y, 4, 3, burin_p); break;
+        case 1: BURIN_NAME(row)(lines, out, at, 1, 1, burin_p); break;
+        case 2: BURIN_NAME(row)(lines, out, at, 2, 1, burin_p); break;
+        case 3: BURIN_NAME(row)(lines, out, at, 3, 3, burin_p); break;
+        default: BURIN_NAME(row)(lines, out, at, 4, 3, burin_p); break;
         }
     }
 }

@@ -3,70 +3,76 @@
  *
  * Pasted after the user's source once for each operator, after these definitions:
  *   BURIN_NAME(part)           a name of this operator's own
- *   BURIN_FUNCTION, BURIN_PASS the user's function, and `, burin_p` if it takes parameters
+ *   BURIN_FUNCTION             the user's function
+ *   BURIN_GIVEN, BURIN_PASS    `, burin_at.x` and others, and `, burin_p` if it takes parameters
  *   BURIN_SAMPLE, BURIN_PIXEL  a sample's type in memory, and in the function
  *   BURIN_PARAMS               the parameters' type
- *   BURIN_USES_POSITION        0: the function does not look at `index`
+ *   BURIN_USES_POSITION        0: the function does not look at index, x, y or channel
  *
  * Used by:  user_text.c, as text.
  * Threads:  a call belongs to one.
  */
 
 /* Inside this function only our names hide the user's. */
-BURIN_INLINE BURIN_PIXEL BURIN_NAME(call)(BURIN_PIXEL burin_v, int burin_i, BURIN_PARAMS burin_p) {
+BURIN_INLINE BURIN_PIXEL BURIN_NAME(call)(BURIN_PIXEL burin_v, struct burin_place burin_at,
+                                          BURIN_PARAMS burin_p) {
+    (void)burin_at;
     (void)burin_p;
-    return BURIN_FUNCTION(burin_v, burin_i BURIN_PASS);
+    return BURIN_FUNCTION(burin_v BURIN_GIVEN BURIN_PASS);
 }
 
 /* Does contiguous samples, all of them colour. */
 BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *__restrict__ in,
                                       BURIN_SAMPLE *__restrict__ out, long count,
-                                      BURIN_PARAMS burin_p) {
-    for (long i = 0; i < count; i++) out[i] = BURIN_NAME(call)(in[i], 0, burin_p);
+                                      struct burin_place at, BURIN_PARAMS burin_p) {
+    for (long i = 0; i < count; i++) out[i] = BURIN_NAME(call)(in[i], at, burin_p);
 }
 
-/* Does pixels, the first at `index`; channels and colours are compile-time constants. */
+/* Does a row's pixels; channels and colours are compile-time constants. */
 BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *__restrict__ in,
-                                     BURIN_SAMPLE *__restrict__ out, int width, int index,
+                                     BURIN_SAMPLE *__restrict__ out, struct burin_place at,
                                      int channels, int colours, BURIN_PARAMS burin_p) {
-    (void)index;
-    for (long x = 0; x < width; x++) {
-        for (long c = 0; c < colours; c++)
-            out[x * channels + c] = BURIN_NAME(call)(in[x * channels + c], index + (int)x, burin_p);
+    for (long x = 0; x < at.width; x++) {
+        at.x = (int)x;
+        for (int c = 0; c < colours; c++) {
+            at.channel = c;
+            out[x * channels + c] = BURIN_NAME(call)(in[x * channels + c], at, burin_p);
+        }
         if (colours < channels) out[x * channels + colours] = in[x * channels + colours];
     }
 }
 
 /* Does the same as `samples` with alpha replaced. */
-BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
-                                         int channels, BURIN_PARAMS burin_p) {
+BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out,
+                                         struct burin_place at, int channels,
+                                         BURIN_PARAMS burin_p) {
     const int bits = 8 * sizeof(BURIN_SAMPLE);
     BURIN_SAMPLE colour[4 * BURIN_CHUNK];
-    for (long x = 0; x < width; x += BURIN_CHUNK) {
-        const long pixels = width - x < BURIN_CHUNK ? width - x : BURIN_CHUNK;
+    for (long x = 0; x < at.width; x += BURIN_CHUNK) {
+        const long pixels = at.width - x < BURIN_CHUNK ? at.width - x : BURIN_CHUNK;
         const BURIN_SAMPLE *from = in + x * channels;
         BURIN_SAMPLE *to = out + x * channels;
         burin_cover(from, colour, pixels, channels, bits);
-        BURIN_NAME(samples)(colour, to, pixels * channels, burin_p);
+        BURIN_NAME(samples)(colour, to, pixels * channels, at, burin_p);
         burin_restore(from, to, pixels, channels, bits);
     }
 }
 
-BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
-                                  int channels, int index, BURIN_PARAMS burin_p) {
+BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, struct burin_place at,
+                                  BURIN_PARAMS burin_p) {
     if (BURIN_USES_POSITION) {
-        switch (channels) {
-        case 1: BURIN_NAME(pixels)(in, out, width, index, 1, 1, burin_p); break;
-        case 2: BURIN_NAME(pixels)(in, out, width, index, 2, 1, burin_p); break;
-        case 3: BURIN_NAME(pixels)(in, out, width, index, 3, 3, burin_p); break;
-        default: BURIN_NAME(pixels)(in, out, width, index, 4, 3, burin_p); break;
+        switch (at.channels) {
+        case 1: BURIN_NAME(pixels)(in, out, at, 1, 1, burin_p); break;
+        case 2: BURIN_NAME(pixels)(in, out, at, 2, 1, burin_p); break;
+        case 3: BURIN_NAME(pixels)(in, out, at, 3, 3, burin_p); break;
+        default: BURIN_NAME(pixels)(in, out, at, 4, 3, burin_p); break;
         }
-    } else if (channels == 2) {
-        BURIN_NAME(keep_alpha)(in, out, width, 2, burin_p);
-    } else if (channels == 4) {
-        BURIN_NAME(keep_alpha)(in, out, width, 4, burin_p);
+    } else if (at.channels == 2) {
+        BURIN_NAME(keep_alpha)(in, out, at, 2, burin_p);
+    } else if (at.channels == 4) {
+        BURIN_NAME(keep_alpha)(in, out, at, 4, burin_p);
     } else {
-        BURIN_NAME(samples)(in, out, width * channels, burin_p);
+        BURIN_NAME(samples)(in, out, at.width * at.channels, at, burin_p);
     }
 }
 
@@ -75,6 +81,7 @@ BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
     for (int y = rows->first; y < rows->end; y++) {
         const BURIN_SAMPLE *in = (const BURIN_SAMPLE *)(rows->in + y * rows->in_stride);
         BURIN_SAMPLE *out = (BURIN_SAMPLE *)(rows->out + y * rows->out_stride);
-        BURIN_NAME(row)(in, out, rows->width, rows->channels, y * rows->width, burin_p);
+        const struct burin_place at = { 0, y, 0, rows->width, rows->height, rows->channels };
+        BURIN_NAME(row)(in, out, at, burin_p);
     }
 }

@@ -146,6 +146,12 @@ enum { BURIN_LANES = 192 };
 /* Pixels that a loop copies at once; their colours fill all lanes. */
 enum { BURIN_CHUNK = 3 * BURIN_LANES };
 
+/* A sample's place, and the image's size. */
+struct burin_place {
+    int x, y, channel;
+    int width, height, channels;
+};
+
 /* Operators without parameters. */
 struct burin_nothing {
     char nothing;

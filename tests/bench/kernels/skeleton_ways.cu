@@ -22,10 +22,12 @@ static struct {
             return name pass;                                                                      \
         }                                                                                          \
     };
-FUNCTION_OBJECT(box, unsigned, (unsigned char (&p)[3][3], int x, int y), (p, x, y))
-FUNCTION_OBJECT(sobel_sum, unsigned, (unsigned char (&p)[3][3], int x, int y), (p, x, y))
-FUNCTION_OBJECT(sobel, unsigned, (unsigned char (&p)[3][3], int x, int y), (p, x, y))
-FUNCTION_OBJECT(median, unsigned, (unsigned char (&p)[3][3], int x, int y), (p, x, y))
+FUNCTION_OBJECT(box, unsigned, (unsigned char (&p)[3][3], const burin_place &at), (p, at.x, at.y))
+FUNCTION_OBJECT(sobel_sum, unsigned, (unsigned char (&p)[3][3], const burin_place &at),
+                (p, at.x, at.y))
+FUNCTION_OBJECT(sobel, unsigned, (unsigned char (&p)[3][3], const burin_place &at), (p, at.x, at.y))
+FUNCTION_OBJECT(median, unsigned, (unsigned char (&p)[3][3], const burin_place &at),
+                (p, at.x, at.y))
 FUNCTION_OBJECT(largest, int, (int a, int b), (a, b))
 FUNCTION_OBJECT(sum, long long, (long long a, long long b), (a, b))
 

@@ -9,14 +9,18 @@
 
 /* ---- kernels as they are generated */
 
+static __device__ __forceinline__ int index_of(const struct burin_place &at) {
+    return at.y * at.width + at.x;
+}
+
 #define POINT(name)                                                                                \
     static __global__ void __launch_bounds__(POINT_THREADS)                                        \
         kernel_##name(const __grid_constant__ struct batch batch, struct skeleton_parameters,      \
                       unsigned channels, struct alpha_mask alpha) {                                \
         point_chunk<8>(                                                                            \
             batch,                                                                                 \
-            [](uint32_t sample, uint32_t index) {                                                  \
-                return name((unsigned char)sample, (int)index);                                    \
+            [](uint32_t sample, const struct burin_place &at) {                                    \
+                return name((unsigned char)sample, index_of(at));                                  \
             },                                                                                     \
             channels, alpha);                                                                      \
     }
@@ -29,7 +33,11 @@ typedef neighbourhood_traits<8, 1, 1> gray;
     static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS, gray::BLOCKS) kernel_##name(   \
         const __grid_constant__ struct batch batch, struct skeleton_parameters, unsigned rows) {   \
         neighbourhood_strip<gray>(                                                                 \
-            batch, [](unsigned char(&p)[3][3], int x, int y) { return name(p, x, y); }, rows);     \
+            batch,                                                                                 \
+            [](unsigned char(&p)[3][3], const struct burin_place &at) {                            \
+                return name(p, at.x, at.y);                                                        \
+            },                                                                                     \
+            rows);                                                                                 \
     }
 NEIGHBOURHOOD(sobel)
 NEIGHBOURHOOD(sobel_sum)
@@ -41,8 +49,8 @@ static __global__ void __launch_bounds__(POINT_THREADS)
                   unsigned channels, struct alpha_mask alpha) {
     point_chunk<8>(
         batch,
-        [](uint32_t sample, uint32_t index) {
-            return binarize(vignette((unsigned char)sample, (int)index), (int)index);
+        [](uint32_t sample, const struct burin_place &at) {
+            return binarize(vignette((unsigned char)sample, index_of(at)), index_of(at));
         },
         channels, alpha);
 }
@@ -51,9 +59,11 @@ static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS)
     kernel_windows(const __grid_constant__ struct batch batch, struct skeleton_parameters,
                    unsigned rows) {
     neighbourhood_strip<neighbourhood_traits<8, 1, 1>>(
-        batch, [](unsigned char(&p)[3][3], int x, int y) { return box(p, x, y); }, rows,
-        [](uint32_t sample, uint32_t index) {
-            return vignette((unsigned char)sample, (int)index);
+        batch,
+        [](unsigned char(&p)[3][3], const struct burin_place &at) { return box(p, at.x, at.y); },
+        rows,
+        [](uint32_t sample, const struct burin_place &at) {
+            return vignette((unsigned char)sample, index_of(at));
         });
 }
 

@@ -36,7 +36,9 @@ static const char first_source[] =
     "#P2P_FUNC\n"
     "static unsigned char plus(unsigned char v, int i, settings s) { return v + s.add; }\n"
     "#P2P_FUNC\n"
-    "static unsigned char placed(unsigned char v, int index) { return helper(v) + index * 11; }\n"
+    "static unsigned char placed(unsigned char v, int index, int channel, int width) {\n"
+    "    return helper(v) + index * 11 + channel * 5 + width;\n"
+    "}\n"
     "#N2P_FUNC\n"
     "static unsigned short wide(unsigned short p[5][5], int x, int y) {\n"
     "    int sum = x + 3 * y;\n"
@@ -58,8 +60,9 @@ static const char second_source[] =
     "#P2P_FUNC\n"
     "static unsigned short deep(unsigned short v, int i, settings s) { return v * s.times + i; }\n"
     "#N2P_FUNC\n"
-    "static unsigned char window(unsigned char p[3][3], int x, int y, settings s) {\n"
-    "    int sum = s.add + x * 5 + y;\n"
+    "static unsigned char window(unsigned char p[3][3], int x, int y, int channel, int height,\n"
+    "                            settings s) {\n"
+    "    int sum = s.add + x * 5 + y + 9 * channel + height;\n"
     "    for (int r = 0; r < 3; r++)\n"
     "        for (int c = 0; c < 3; c++) sum += p[r][c] * (r * 3 + c + 1);\n"
     "    return sum;\n"
@@ -69,28 +72,32 @@ static const char second_source[] =
 
 enum { ADD = 7, ADD_AGAIN = 200, TIMES = 3, ROOM = 256 };
 
-static unsigned plus_of(unsigned v, unsigned index, unsigned add) {
-    (void)index;
+struct place {
+    unsigned index, channel, width;
+};
+
+static unsigned plus_of(unsigned v, const struct place *at, unsigned add) {
+    (void)at;
     return (v + add) & 0xff;
 }
 
-static unsigned placed_of(unsigned v, unsigned index, unsigned unused) {
+static unsigned placed_of(unsigned v, const struct place *at, unsigned unused) {
     (void)unused;
-    return (v * 3 + (v & 3) + 1 + index * 11) & 0xff;
+    return (v * 3 + (v & 3) + 1 + at->index * 11 + at->channel * 5 + at->width) & 0xff;
 }
 
-static unsigned another_of(unsigned v, unsigned index, unsigned unused) {
-    (void)index, (void)unused;
+static unsigned another_of(unsigned v, const struct place *at, unsigned unused) {
+    (void)at, (void)unused;
     return (v * 5 - (9 - (v & 3))) % 256 ^ 127 ^ 255;
 }
 
-static unsigned deep_of(unsigned v, unsigned index, unsigned times) {
-    return (v * times + index) & 0xffff;
+static unsigned deep_of(unsigned v, const struct place *at, unsigned times) {
+    return (v * times + at->index) & 0xffff;
 }
 
 struct meaning {
     const char *name;
-    unsigned (*point)(unsigned v, unsigned index, unsigned number); /* NULL: a window */
+    unsigned (*point)(unsigned v, const struct place *at, unsigned number); /* NULL: a window */
     int number, place; /* its parameter, and which of its struct that is; -1: none */
     int reach;
 };
@@ -123,7 +130,8 @@ static uint32_t clamp(int64_t v, uint32_t count) {
 static unsigned window_of(const struct meaning *one, const struct image *in, uint32_t x, uint32_t y,
                           uint32_t c) {
     const int reach = one->reach, side = 2 * reach + 1;
-    unsigned sum = reach == 1 ? (unsigned)one->number + x * 5 + y : x + 3 * y;
+    unsigned sum = x + 3 * y;
+    if (reach == 1) sum = (unsigned)one->number + x * 5 + y + 9 * c + in->height;
     for (int i = 0; i < side * side; i++) {
         const uint32_t column = clamp((int64_t)x + i % side - reach, in->width);
         const uint32_t row = clamp((int64_t)y + i / side - reach, in->height);
@@ -138,8 +146,9 @@ static void apply(const struct meaning *one, const struct image *in, const struc
         for (uint32_t i = 0; i < in->width * in->channels; i++) {
             const uint32_t x = i / in->channels, c = i % in->channels;
             unsigned value = sample_at(in, y, i);
+            const struct place at = { y * in->width + x, c, in->width };
             if (c < image_colours(in))
-                value = one->point ? one->point(value, y * in->width + x, (unsigned)one->number)
+                value = one->point ? one->point(value, &at, (unsigned)one->number)
                                    : window_of(one, in, x, y, c);
             set_sample(out, y, i, value);
         }

@@ -35,6 +35,12 @@ static const char source[] =
     "static unsigned short far(unsigned short w[5][5], int x, int y) { return sqrt(w[0][4]); }\n"
     "#R2S_FUNC long long\n"
     "static T total(E a, E b) { return a + b; }\n"
+    "#P2P_FUNC\n"
+    "static pixel toned(pixel p, int x, int height, data d) { p.r = d.level; return p; }\n"
+    "#MAP\n"
+    "static long square(int v, data d) { return v > d.level ? v * v : 0; }\n"
+    "#R2S_FUNC long\n"
+    "static T squares(E a, E b, data d) { return a + b; }\n"
     "#R2V_FUNC\n"
     "static void count(unsigned char in, int *out, int bins) { atomicAdd(&out[in % bins], 1); }\n";
 static const char wrong_source[] =
@@ -97,6 +103,8 @@ static void test_every_skeleton(void **state) {
         check_kernel("far", 16, channels, "neighbourhood_strip<", ends);
         check_kernel("total", 8, channels, "reduce_batch<", channels == 3);
         check_kernel("total", 16, channels, "reduce_batch<", channels == 2);
+        check_kernel("toned", 8, channels, "pixel_chunk<", channels % 2 == 1);
+        check_kernel("squares", 16, channels, "mapped_by<", channels == 3);
         check_kernel("count", 8, channels, "count_batch<", channels == 4);
     }
     if (nvrtc_missing()) print_message("not compiled: %s\n", nvrtc_missing());

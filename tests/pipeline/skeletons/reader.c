@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Files of operators are read; each mistake in a broken one is reported.
- * covers: pipeline/skeletons/refusals.c pipeline/skeletons/signature.c
+ * covers: pipeline/skeletons/refusals.c
  *   pipeline/skeletons/declarations.c
  *   pipeline/skeletons/parameter_struct.c pipeline/skeletons/scalar_type.c
  *   pipeline/skeletons/diagnostics.c pipeline/skeletons/tokens.c */
@@ -181,18 +181,18 @@ static const struct broken {
       "1: there is no directive #P2P_FUN; did you mean #P2P_FUNC?" },
     { GOOD "\n#pragma once\n",
       "4: #pragma is not accepted; expected #STRUCT, #P2P_FUNC, #N2P_FUNC, #R2S_FUNC, #R2V_FUNC, "
-      "#define, #undef, #if, #ifdef, #ifndef, #elif, #else, #endif or #include" },
+      "#MAP, #define, #undef, #if, #ifdef, #ifndef, #elif, #else, #endif or #include" },
     { P2P, "1: #P2P_FUNC: expected a function with its body behind the directive: static S name(S "
-           "pixel, int index[, params]) { ... }" },
+           "pixel, int index[, int width...][, params]) { ... }" },
     { P2P F ";\n",
       "1: #P2P_FUNC: expected a function with its body behind the directive: static S name(S "
-      "pixel, int index[, params]) { ... }" },
+      "pixel, int index[, int width...][, params]) { ... }" },
     { "static int g(int v);\n" GOOD,
       "1: g is declared but has no body in this file: expected { behind its )" },
     { "#if 1\n" GOOD "#endif\n", "2: #P2P_FUNC: a directive may not stand between #if and #endif" },
     { P2P "static const int a = 1;\n",
       "1: #P2P_FUNC: expected a function with its body behind the directive: static S name(S "
-      "pixel, int index[, params]) { ... }" },
+      "pixel, int index[, int width...][, params]) { ... }" },
     { GOOD GOOD, "4: #P2P_FUNC: an operator cannot be called f: this file has such an operator "
                  "already; choose another name" },
     { P2P "static unsigned char edge(unsigned char p, int i) { return p; }\n",
@@ -212,31 +212,31 @@ static const struct broken {
     /* signatures */
     { P2P "static int f(unsigned char p, int i) { return p; }\n",
       "2: #P2P_FUNC: expected unsigned char (8-bit images) or unsigned short (16-bit images), "
-      "found \"int\"; the form is static S name(S pixel, int index[, params])" },
+      "found \"int\"; the form is static S name(S pixel, int index[, int width...][, params])" },
     { P2P "static unsigned char f(unsigned short p, int i) { return p; }\n",
       "2: #P2P_FUNC: expected the pixel's type, the same as the result's, found \"unsigned\"; the "
-      "form is static S name(S pixel, int index[, params])" },
+      "form is static S name(S pixel, int index[, int width...][, params])" },
     { P2P "static unsigned char f(unsigned char p) { return p; }\n",
-      "2: #P2P_FUNC: expected \",\", found \")\"; the form is static S name(S pixel, int index[, "
-      "params])" },
+      "2: #P2P_FUNC: expected \",\", found \")\"; the form is static S name(S pixel, int "
+      "index[, int width...][, params])" },
     { P2P "static unsigned char f(unsigned char p, float i) { return p; }\n",
       "2: #P2P_FUNC: expected int, the pixel's index, found \"float\"; the form is static S name(S "
-      "pixel, int index[, params])" },
+      "pixel, int index[, int width...][, params])" },
     { P2P "static unsigned char f(unsigned char p, int i, data d) { return p; }\n",
       "2: #P2P_FUNC: expected the name of a struct that stands under #STRUCT before, found "
-      "\"data\"; the form is static S name(S pixel, int index[, params])" },
+      "\"data\"; the form is static S name(S pixel, int index[, int width...][, params])" },
     { P2P "static unsigned char *f(unsigned char p, int i) { return 0; }\n",
       "2: #P2P_FUNC: expected the function's name behind its result's type, found \"*\"; the form "
-      "is static S name(S pixel, int index[, params])" },
+      "is static S name(S pixel, int index[, int width...][, params])" },
     { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[3][5], int x, int y) { return 0; }\n",
       "2: #N2P_FUNC: expected [3][3] or [5][5] behind the window's name, found \"5\"; the form is "
-      "static S name(S pixel[3][3], int x, int y[, params])" },
+      "static S name(S pixel[3][3], int x, int y[, int width...][, params])" },
     { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[7][7], int x, int y) { return 0; }\n",
       "2: #N2P_FUNC: expected [3][3] or [5][5] behind the window's name, found \"7\"; the form is "
-      "static S name(S pixel[3][3], int x, int y[, params])" },
+      "static S name(S pixel[3][3], int x, int y[, int width...][, params])" },
     { "#R2S_FUNC\nstatic float f(float a, float b) { return a + b; }\n",
       "2: #R2S_FUNC: expected an integer type: sums of float and double would depend on the order "
-      "in which they are made, found \"float\"; the form is static T name(E a, E b)" },
+      "in which they are made, found \"float\"; the form is static T name(E a, E b[, params])" },
     { "#R2S_FUNC double\nstatic T f(E a, E b) { return a + b; }\n",
       "1: #R2S_FUNC: expected an integer type behind the directive, found double: sums of float "
       "and double would depend on the order in which they are made" },
@@ -244,12 +244,12 @@ static const struct broken {
       "1: #R2S_FUNC: expected an integer type behind the directive, found bool" },
     { "#R2S_FUNC\nstatic int f(int a, long b) { return a + b; }\n",
       "2: #R2S_FUNC: expected the same integer type three times, found \"long\"; the form is "
-      "static T name(E a, E b)" },
+      "static T name(E a, E b[, params])" },
     { "#R2S_FUNC long\nstatic int f(int a, int b) { return a + b; }\n",
       "2: #R2S_FUNC: the directive says long and the function int: expected the same type" },
     { "#R2S_FUNC\nstatic T f(E a, E b, int c) { return a; }\n",
-      "2: #R2S_FUNC: expected ) behind two parameters, found \",\"; the form is static T name(E a, "
-      "E b)" },
+      "2: #R2S_FUNC: expected the name of a struct that stands under #STRUCT before, found "
+      "\"int\"; the form is static T name(E a, E b[, params])" },
     { "#R2V_FUNC\nstatic void f(unsigned char p, float *out, int bins) { }\n",
       "2: #R2V_FUNC: expected int * or unsigned int *, the counts, found \"float\"; the form is "
       "static void name(S pixel, int *out, int bins[, params])" },
