@@ -332,7 +332,7 @@ static void report(struct state *state, const char *output) {
  * size that their step needs. */
 static enum status lay_out(struct state *state, struct failure *failure) {
     struct options *options = &state->options;
-    enum status status = plan_shapes(&options->plan, &state->probe.shape,
+    enum status status = plan_settle(&options->plan, &state->probe.shape,
                                      state->limits.probe.pixels_max, state->shapes, failure);
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++) {
         const char *name = options->aux[i].name;

@@ -271,6 +271,12 @@ static enum status read_words(struct options *options, int count, char **words,
         status = plan_give(&options->plan, "background", background, failure);
     }
     if (status != STATUS_OK) return status;
+    if (steps && steps < count && strchr(words[steps], '=') && !is_file(words[steps])) {
+        char step[PARAM_SHOWN_MAX], shown[PARAM_SHOWN_MAX];
+        param_shown(words[steps - 1], step);
+        return fail(failure, STATUS_BAD_PARAM, "a step's parameters follow a colon: %s%c%s", step,
+                    strchr(step, ':') ? ',' : ':', param_shown(words[steps], shown));
+    }
     if (options->out_dir) return take_sources(options, count - steps, words + steps, failure);
     if (options->name || options->jobs || options->recursive || options->resume)
         return fail(failure, STATUS_BAD_PARAM,
@@ -387,8 +393,9 @@ int options_usage(void) {
           "       burin run [OPTION]... STEP... INPUT          if every step reports values\n"
           "       burin run [OPTION]... STEP... INPUT... --out-dir DIR\n\n"
           "A step is an operator, with its parameters after a colon: histeq, or\n"
-          "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
-          "converted. INPUT and OUTPUT are files, or - for standard input and output.\n"
+          "histeq:bins=64,scale=maxabs; resize:300x200, resize:50% and rotate:90 are short\n"
+          "forms. `burin ops` lists the operators. Without a step the image is converted.\n"
+          "INPUT and OUTPUT are files, or - for standard input and output.\n"
           "Values of steps (histogram, minimum...) are printed on standard output, or on\n"
           "standard error if OUTPUT is -: one line per step with a number for each channel,\n"
           "for lists one line per channel. With --timing or --json they are in the JSON.\n\n"
