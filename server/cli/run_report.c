@@ -6,7 +6,6 @@
 
 #include "server/api/values_json.h"
 
-#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -136,6 +135,13 @@ void run_report_line(const struct run_report *report, FILE *lines) {
     fputs("}\n", lines);
 }
 
+void run_report_members(const char *path, json_t *object, FILE *lines) {
+    json_t *line = json_pack("{s:o}", "input", path_of(path));
+    json_object_update(line, object);
+    put_members(line, lines);
+    fputs("}\n", lines);
+}
+
 void run_report_failure(const char *source, enum status status, const struct failure *failure,
                         FILE *lines) {
     const char *message = *failure->message ? failure->message : status_name(status);
@@ -144,6 +150,7 @@ void run_report_failure(const char *source, enum status status, const struct fai
                     lines);
         fputs("}\n", lines);
     } else {
-        fprintf(stderr, "burin: %s%s%s\n", source ? source : "", source ? ": " : "", message);
+        const bool named = !source || strstr(message, source);
+        fprintf(stderr, "burin: %s%s%s\n", named ? "" : source, named ? "" : ": ", message);
     }
 }

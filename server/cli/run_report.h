@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* run_report.h - what `burin run` prints of a result: values and notes, or JSON.
  *
- * Used by:  command_run.c, many_run.c.
+ * Used by:  command_run.c, many_run.c, command_info.c.
  * Owns:     nothing.
  * Threads:  any; no state.
  */
@@ -12,6 +12,7 @@
 #include "pipeline/plan.h"
 #include "server/api/timing_report.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 struct run_report {
@@ -36,6 +37,9 @@ void run_report_timing(const struct run_report *report);
 
 /* {"input", "output", "type", "width", "height", "bytes", "ms", "notes", "values"} in one line. */
 void run_report_line(const struct run_report *report, FILE *lines);
+
+/* {"input": PATH, and the members of OBJECT} in one line. */
+void run_report_members(const char *path, json_t *object, FILE *lines);
 
 /* The failure of SOURCE, which may be NULL: {"input", "error"} to LINES, or as text to standard
  * error if that is NULL. */
