@@ -181,7 +181,7 @@ def test_config_refuses(command):
     assert "--queue-job; did you mean --queue-jobs?" in refused(command, "--queue-job", "3")
     assert "BURIN_QUEUE_JOBS?" in refused(command, env={"BURIN_QUEUE_JOB": "3"})
     assert "/no/such/file" in refused(command, "--config", "/no/such/file")
-    for flag, value in (("listen", "127.0.0.1:99999"), ("listen", "8080"), ("listen", "localhost:8080"),
+    for flag, value in (("listen", "127.0.0.1:99999"), ("listen", "8080"), ("listen", "example.com:8080"), ("listen", "localhost"),
                         ("listen", "unix:"), ("admin-listen", "foo"), ("devices", "gpu"), ("devices", "")):
         message = refused(command, f"--{flag}={value}")
         assert f"--{flag}: {flag.replace('-', '_')} must be" in message and f'not "{value}"' in message

@@ -128,7 +128,7 @@ def test_many_outlive_a_crash(folder):
         (folder / f"{i}.pgm").write_bytes(pnm(np.full((9, 9), level, np.uint8)))
     done = run(folder, "--operators-dir", "ops", "fragile", *(f"{i}.pgm" for i in range(5)), "--out-dir", "out", "--jobs", "2")
     assert done.returncode == 1 and "5 files in" in done.stdout and "2 failed" in done.stdout, done
-    assert sorted(line.split(":")[1] for line in done.stderr.splitlines() if "fragile" in line) == [" 1.pgm", " 3.pgm"], done.stderr
+    assert sorted(re.findall(r"^burin: (.*pgm): .*fragile", done.stderr, re.M)) == ["1.pgm", "3.pgm"], done.stderr
     assert tree(folder / "out") == ["0.pgm", "2.pgm", "4.pgm"]
 
 
