@@ -22,8 +22,7 @@
 
 /* ---- whether a text has the format of its key */
 
-/* TEXT is IPv4:PORT or [IPv6]:PORT with a port of 0..65535, or unix: and a path that fits a
- * socket's address. Host names are refused, since their addresses may change. */
+/* TEXT is an ADDRESS with a port of 0..65535 or a path that fits. Other names may change theirs. */
 static bool is_address(const char *text) {
     char host[CONFIG_TEXT_MAX];
     long port;
@@ -35,6 +34,7 @@ static bool is_address(const char *text) {
         return false;
     const int length = snprintf(host, sizeof host, "%.*s", (int)(colon - text), text);
     if (length >= (int)sizeof host) return false;
+    if (strcasecmp(host, "localhost") == 0) return true;
     if (*host != '[') return inet_pton(AF_INET, host, &(struct in_addr){ 0 }) == 1;
     if (host[length - 1] != ']') return false;
     host[length - 1] = '\0';
@@ -77,7 +77,7 @@ static bool are_networks(const char *text) {
 #define MIB          (1024L * 1024)
 #define GIB          (1024L * 1024 * 1024)
 #define HOUR_MS      3600000L
-#define ADDRESS      "IP:PORT, [IPv6]:PORT or unix:/path"
+#define ADDRESS      "IP:PORT, [IPv6]:PORT, localhost:PORT or unix:/path"
 #define PIXELS_LIMIT ((long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX)
 
 /* clang-format off */

@@ -20,6 +20,26 @@ static void print_wrapped(FILE *out, const char *text, int indent, int width) {
     fputc('\n', out);
 }
 
+/* The first key of each group, as struct config has them. */
+static const struct group {
+    const char *first, *title;
+} groups[] = {
+    { "listen", "addresses and clients" },
+    { "body_bytes_max", "limits of one request" },
+    { "queue_jobs", "limits of all requests together" },
+    { "slots", "shared memory, a slot for each request" },
+    { "header_ms", "deadlines" },
+    { "devices", "workers" },
+    { "operators_dir", "users' operators" },
+    { "drain_delay_ms", "stop" },
+    { "log_format", "log" },
+};
+
+static void print_group_of(FILE *out, const char *first) {
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(groups[i].first, first) == 0) fprintf(out, "\n%s:\n", groups[i].title);
+}
+
 enum { HELP_INDENT = 26, HELP_WIDTH = 90 };
 
 void reference_help(FILE *out) {
@@ -38,6 +58,7 @@ void reference_help(FILE *out) {
         key_flag(key->name, flag, sizeof flag);
         key_print(key, &config, value);
         key_range(key, range, sizeof range);
+        print_group_of(out, key->name);
         fprintf(out, "  %-23s ", flag);
         print_wrapped(out, key->why, HELP_INDENT, HELP_WIDTH);
         snprintf(values, sizeof values, "%s; default %s", range, *value ? value : "empty");

@@ -126,7 +126,7 @@ static const struct setting {
     { "progressive", "true or false", set_progressive },
     { "lossless", "true or false", set_lossless },
     { "effort", "a whole number 0..6", set_effort },
-    { "background", "six or eight hexadecimal digits, RRGGBB or RRGGBBAA, such as ffffff",
+    { "background", "RRGGBB or RRGGBBAA in hexadecimal, or a CSS colour name, such as white",
       set_background },
     { "max_bytes", "a whole number of bytes from 1", set_max_bytes },
     { "min_quality", "a whole number 1..100", set_min_quality },

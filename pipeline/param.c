@@ -6,6 +6,8 @@
  * other. */
 #include "pipeline/param.h"
 
+#include "pipeline/colour_names.h"
+
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
@@ -95,6 +97,7 @@ bool param_bool(const char *text, bool *value) {
 }
 
 bool param_colour(const char *text, uint32_t *rgba) {
+    if (colour_named(text, rgba)) return true;
     text += *text == '#';
     const size_t length = strlen(text);
     if ((length != 6 && length != 8) || strspn(text, "0123456789abcdefABCDEF") != length)
@@ -149,10 +152,27 @@ static enum status unknown_name(const struct param *list, const char *owner, con
                 all);
 }
 
+/* The most of a percentage: then 64 bits hold its product with a side. */
+enum { PERCENT_MAX = 100000 };
+
+/* Reads "12.5%", of which *THOUSANDTHS is 12500. */
+static bool read_percent(const char *text, long *thousandths) {
+    char number[DECIMAL_TEXT_MAX];
+    const size_t length = strlen(text);
+    if (length < 2 || length > sizeof number || text[length - 1] != '%') return false;
+    memcpy(number, text, length - 1);
+    number[length - 1] = '\0';
+    return param_decimal(number, thousandths) && labs(*thousandths) <= PERCENT_MAX * 1000L;
+}
+
 static enum status set_int(struct params *params, int index, const struct param *param,
                            const char *owner, const char *value, struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
     long number;
+    if (param->share && read_percent(value, &params->number[index])) {
+        params->percent |= UINT32_C(1) << index;
+        return STATUS_OK;
+    }
     if (!param_integer(value, &number))
         return fail(failure, STATUS_BAD_PARAM, "%s: %s must be an integer %ld..%ld, not \"%s\"",
                     owner, param->name, param->min, param->max, param_shown(value, shown));
@@ -280,6 +300,31 @@ enum status params_set(struct params *params, const struct param *list, const ch
     return status;
 }
 
+static long share_of(long thousandths, uint32_t side) {
+    const long half = 50000, whole = 2 * half, product = thousandths * side + half;
+    return product / whole - (product % whole < 0); /* rounded down */
+}
+
+enum status params_settle(struct params *params, const struct param *list, const char *owner,
+                          uint32_t width, uint32_t height, struct failure *failure) {
+    for (int i = 0; i < count_params(list) && params->percent; i++) {
+        const struct param *param = &list[i];
+        const uint32_t side = param->share == SHARE_OF_WIDTH ? width : height;
+        if (!(params->percent >> i & 1)) continue;
+        long number = share_of(params->number[i], side);
+        if (number < param->min && params->number[i] > 0) number = param->min;
+        if (param->min > number || number > param->max)
+            return fail(failure, STATUS_BAD_PARAM,
+                        "%s: %s must be %ld..%ld, and %s%% of %u pixels is %ld", owner, param->name,
+                        param->min, param->max,
+                        param_decimal_print(params->number[i], (char[DECIMAL_TEXT_MAX]){ 0 }), side,
+                        number);
+        params->number[i] = number;
+        params->percent &= ~(UINT32_C(1) << i);
+    }
+    return STATUS_OK;
+}
+
 bool params_is_valid(const struct params *params, const struct param *list, int index) {
     const struct param *param = &list[index];
     const long number = params->number[index];
@@ -326,7 +371,7 @@ void param_range(const struct param *param, char *text, size_t size) {
     else if (param->type == PARAM_BOOL)
         append(text, size, &used, "true | false");
     else if (param->type == PARAM_COLOUR)
-        append(text, size, &used, "RRGGBB or RRGGBBAA");
+        append(text, size, &used, "RRGGBB, RRGGBBAA or a CSS colour name");
     else if (param->type == PARAM_PAIR)
         append(text, size, &used, "%ldx%ld..%ldx%ld", param->min, param->min, param->max,
                param->max);
@@ -339,7 +384,10 @@ void param_print(const struct param *param, const struct params *params, int ind
     size_t used = 0;
     long number = params->number[index];
     text[0] = '\0';
-    if (param->type == PARAM_INT)
+    if (params->percent >> index & 1)
+        append(text, size, &used, "%s%%",
+               param_decimal_print(number, (char[DECIMAL_TEXT_MAX]){ 0 }));
+    else if (param->type == PARAM_INT)
         append(text, size, &used, "%ld", number);
     else if (param->type == PARAM_DECIMAL)
         append(text, size, &used, "%s", param_decimal_print(number, (char[DECIMAL_TEXT_MAX]){ 0 }));

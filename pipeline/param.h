@@ -25,6 +25,9 @@ extern "C" {
 
 enum { PARAMS_MAX = 12, CHOICES_MAX = 10, TAPS_MAX = 25 };
 
+/* The side of an operator's input that a percentage is of; PARAM_INT alone. */
+enum param_share { SHARE_NONE, SHARE_OF_WIDTH, SHARE_OF_HEIGHT };
+
 enum param_type {
     PARAM_NONE, /* ends the list */
     PARAM_INT,
@@ -32,7 +35,7 @@ enum param_type {
     PARAM_CHOICE,  /* one of `choices`; its number is its index there */
     PARAM_TAPS,    /* 9 or 25 integers, row by row, separated by blanks or commas */
     PARAM_DECIMAL, /* at most three places after the point; its number is in thousandths */
-    PARAM_COLOUR,  /* RRGGBB or RRGGBBAA in hexadecimal digits; its number is 0xRRGGBBAA */
+    PARAM_COLOUR,  /* RRGGBB, RRGGBBAA in hexadecimal, or a CSS name; its number is 0xRRGGBBAA */
     PARAM_PAIR,    /* two integers as in 4x3, both in the range; its number is PAIR(4, 3) */
 };
 
@@ -53,12 +56,14 @@ struct param {
     long def;
     long example;  /* for a trial run of an operator whose defaults do not suffice; 0: none */
     bool required; /* no default: must be given */
+    enum param_share share;
     const char *choices[CHOICES_MAX];
 };
 
 struct params {
     long number[PARAMS_MAX];
-    uint32_t given; /* bit i: parameter i was given by the caller */
+    uint32_t given;   /* bit i: parameter i was given by the caller */
+    uint32_t percent; /* bit i: number[i] is in thousandths of a percent, until params_settle */
     int32_t tap_count;
     int32_t taps[TAPS_MAX];
 };
@@ -71,6 +76,11 @@ void params_init(struct params *params, const struct param *list);
  * given twice. OWNER is the operator's name, for the message. */
 enum status params_set(struct params *params, const struct param *list, const char *owner,
                        const char *name, const char *value, struct failure *failure);
+
+/* Turns percentages into numbers, for an input of WIDTH x HEIGHT: rounded half up, and at least the
+ * range's minimum if more than 0. STATUS_BAD_PARAM if one is out of its range. */
+enum status params_settle(struct params *params, const struct param *list, const char *owner,
+                          uint32_t width, uint32_t height, struct failure *failure);
 
 /* Whether parameter INDEX of LIST has a value that params_set could have set. */
 bool params_is_valid(const struct params *params, const struct param *list, int index);
@@ -98,7 +108,8 @@ bool param_integer(const char *text, long *number);
  * if it is none or does not fit. No rounding, no locale. */
 bool param_decimal(const char *text, long *thousandths);
 
-/* Reads RRGGBB or RRGGBBAA, with or without a leading '#', as 0xRRGGBBAA; opaque without alpha. */
+/* Reads RRGGBB or RRGGBBAA, with or without a leading '#', or a name (colour_names.h) as
+ * 0xRRGGBBAA; opaque without alpha. */
 bool param_colour(const char *text, uint32_t *rgba);
 
 enum { PAIR_TEXT_MAX = 32 };

@@ -137,21 +137,53 @@ static char *setting_end(char *text) {
     return text + strlen(text);
 }
 
+/* Sets width and height from "300x200", one of which may be missing, or both from "50%". */
+static enum status set_sides(struct plan *plan, const char *text, struct failure *failure) {
+    const size_t length = strcspn(text, "x");
+    const char *height = text[length] ? text + length + 1 : text;
+    char width[32];
+    enum status status = STATUS_OK;
+    if (length >= sizeof width) return fail(failure, STATUS_BAD_PARAM, "the size is too long");
+    memcpy(width, text, length);
+    width[length] = '\0';
+    if (*width) status = plan_set(plan, "width", width, failure);
+    if (!status && *height) status = plan_set(plan, "height", height, failure);
+    return status;
+}
+
+/* TEXT has no name. */
+static enum status set_unnamed(struct plan *plan, const char *text, struct failure *failure) {
+    const struct op *op = plan->steps[plan->count - 1].op;
+    const struct param *first = op->params;
+    const size_t digits = strspn(text, "0123456789.%x"), length = strlen(text);
+    const bool size = length > 1 && digits == length && (strchr(text, 'x') || strchr(text, '%'));
+    if (size && plan_takes(plan, "width") && plan_takes(plan, "height"))
+        return set_sides(plan, text, failure);
+    if (first && first->name && (isdigit((unsigned char)*text) || *text == '-' || *text == '+'))
+        return plan_set(plan, first->name, text, failure);
+    char shown[PARAM_SHOWN_MAX];
+    return fail(failure, STATUS_BAD_PARAM, "%s: \"%s\" should be name=value", op->name,
+                param_shown(text, shown));
+}
+
 /* SETTINGS is "name=value,name=value"; cuts it in place. */
 static enum status parse_settings(struct plan *plan, char *settings, struct failure *failure) {
-    const char *op = plan->steps[plan->count - 1].op->name;
     for (char *text = settings; text;) {
         char *end = setting_end(text);
         char *next = *end ? end + 1 : NULL;
         *end = '\0';
         char *equals = strchr(text, '=');
-        if (!equals || equals == text) {
+        enum status status;
+        if (text == settings && !equals) {
+            status = set_unnamed(plan, text, failure);
+        } else if (!equals || equals == text) {
             char shown[PARAM_SHOWN_MAX];
-            return fail(failure, STATUS_BAD_PARAM, "%s: \"%s\" should be name=value", op,
-                        param_shown(text, shown));
+            status = fail(failure, STATUS_BAD_PARAM, "%s: \"%s\" should be name=value",
+                          plan->steps[plan->count - 1].op->name, param_shown(text, shown));
+        } else {
+            *equals = '\0';
+            status = plan_set(plan, text, equals + 1, failure);
         }
-        *equals = '\0';
-        enum status status = plan_set(plan, text, equals + 1, failure);
         if (status != STATUS_OK) return status;
         text = next;
     }
@@ -208,9 +240,10 @@ static bool put_step(const struct step *step, char *text, size_t size, size_t *u
     const char *before = ":";
     for (int i = 0; list && list[i].type != PARAM_NONE; i++) {
         const struct param *param = &list[i];
-        bool taps = param->type == PARAM_TAPS;
-        if (taps ? !step->params.tap_count
-                 : step->params.number[i] == param->def && !param->required)
+        bool taps = param->type == PARAM_TAPS, percent = step->params.percent >> i & 1;
+        if (percent ? false
+            : taps  ? !step->params.tap_count
+                    : step->params.number[i] == param->def && !param->required)
             continue;
         char value[TAPS_MAX * 12];
         param_print(param, &step->params, i, value, sizeof value);
@@ -319,7 +352,8 @@ enum status plan_check_widths(const struct plan *plan, struct failure *failure) 
 }
 
 static bool step_is_same(const struct step *a, const struct step *b) {
-    return a->op == b->op && a->params.tap_count == b->params.tap_count &&
+    return a->op == b->op && a->params.percent == b->params.percent &&
+           a->params.tap_count == b->params.tap_count &&
            memcmp(a->params.number, b->params.number, sizeof a->params.number) == 0 &&
            memcmp(a->params.taps, b->params.taps,
                   (size_t)a->params.tap_count * sizeof *a->params.taps) == 0;
@@ -343,22 +377,24 @@ enum status plan_refuse_later(const struct op *op, struct failure *failure) {
                 op->name);
 }
 
+/* The result of STEP for FROM; no limits are checked. */
+static enum status step_shape(const struct step *step, const struct image *from, struct image *to,
+                              struct failure *failure) {
+    *to = step->op->values ? *from
+                           : image_shape(from->width, from->height, from->channels, from->depth);
+    return step->op->size ? step->op->size(&step->params, from, to, failure) : STATUS_OK;
+}
+
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure) {
     shapes[0] = *in;
     enum status status = check_shape(in, "the image", pixels_max, failure);
     for (int i = 0; i < plan->count && status == STATUS_OK; i++) {
         const struct step *step = &plan->steps[i];
-        const struct image *from = &shapes[i];
-        struct image *to = &shapes[i + 1];
-        *to = step->op->values
-                  ? *from
-                  : image_shape(from->width, from->height, from->channels, from->depth);
-        status = check_depth(step->op, from, failure);
+        status = check_depth(step->op, &shapes[i], failure);
         if (!status && i && step->op->by_profile) status = plan_refuse_later(step->op, failure);
-        if (status != STATUS_OK) break;
-        if (step->op->size) status = step->op->size(&step->params, from, to, failure);
-        if (status == STATUS_OK) status = check_shape(to, step->op->name, pixels_max, failure);
+        if (!status) status = step_shape(step, &shapes[i], &shapes[i + 1], failure);
+        if (!status) status = check_shape(&shapes[i + 1], step->op->name, pixels_max, failure);
     }
     if (status) return status;
     const uint64_t count = plan_value_count(plan, shapes);
@@ -367,6 +403,24 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
                 "the steps report %llu values of this image, more than the %d of one request; ask "
                 "for fewer bins or steps",
                 (unsigned long long)count, PLAN_VALUES_MAX);
+}
+
+enum status plan_settle(struct plan *plan, const struct image *in, uint64_t pixels_max,
+                        struct image *shapes, struct failure *failure) {
+    enum status status = STATUS_OK;
+    uint32_t percent = 0;
+    shapes[0] = *in;
+    for (int i = 0; i < plan->count; i++) percent |= plan->steps[i].params.percent;
+    for (int i = 0; percent && i < plan->count && !status; i++) {
+        struct step *step = &plan->steps[i];
+        const struct image *from = &shapes[i];
+        if (from->width > IMAGE_SIDE_MAX || from->height > IMAGE_SIDE_MAX) break; /* see below */
+        status = params_settle(&step->params, step->op->params, step->op->name, from->width,
+                               from->height, failure);
+        if (!status && i + 1 < plan->count)
+            status = step_shape(step, from, &shapes[i + 1], failure);
+    }
+    return status ? status : plan_shapes(plan, in, pixels_max, shapes, failure);
 }
 
 enum status plan_aux_fits(const struct plan *plan, const char *name, const struct image *aux,

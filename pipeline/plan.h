@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* plan.h - checked steps of a pipeline, made from text before any pixel is touched.
  *
- * Text form: steps joined by ';', each `operator` or `operator:name=value,name=value`. The text
- * that plan_print writes parses back to the same plan.
+ * Text form: steps joined by ';', each `operator` or `operator:name=value,name=value`. The first
+ * value may come without a name: 300x200, 300x, x200 or 50% are the width and the height of an
+ * operator that has both; another number is the operator's first parameter. The text that
+ * plan_print writes parses back to the same plan.
  *
  * Used by:  server/request and `burin run` make a plan; plan_tree.h puts plans together; run.c runs
  *           them.
@@ -88,6 +90,11 @@ enum status plan_print(const struct plan *plan, char *text, size_t size, struct 
  * over PIXELS_MAX, STATUS_MISMATCH if an operator does not take its image's depth, STATUS_BAD_PARAM
  * if the steps would report more than PLAN_VALUES_MAX numbers. */
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
+                        struct image *shapes, struct failure *failure);
+
+/* The same, after turning PLAN's percentages, which are of each step's input, into numbers. All
+ * other users of a plan need one that has none left. */
+enum status plan_settle(struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure);
 
 /* The values that step S reports; type VALUE_NONE: none. SHAPES is from plan_shapes. */

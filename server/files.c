@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,4 +77,29 @@ enum status files_write(const char *path, const uint8_t *bytes, size_t length,
     bool good = write_all(fd, bytes, length);
     if (close(fd) != 0) good = false;
     return good ? STATUS_OK : cannot("write", path, failure);
+}
+
+bool files_make_folders(const char *path) {
+    char folder[PATH_MAX];
+    const size_t length = strlen(path);
+    if (length >= sizeof folder) return errno = ENAMETOOLONG, false;
+    memcpy(folder, path, length + 1);
+    for (char *slash = folder + 1; (slash = strchr(slash, '/')); slash++) {
+        *slash = '\0';
+        if (mkdir(folder, 0777) != 0 && errno != EEXIST) return false;
+        *slash = '/';
+    }
+    return true;
+}
+
+enum status files_replace(const char *path, const char *temporary, const uint8_t *bytes,
+                          size_t length, struct failure *failure) {
+    enum status status = files_write(temporary, bytes, length, failure);
+    bool good = status == STATUS_OK && rename(temporary, path) == 0;
+    if (!status && !good && errno == ENOENT)
+        good = files_make_folders(path) && rename(temporary, path) == 0;
+    if (good) return STATUS_OK;
+    if (!status) status = cannot("write", path, failure);
+    unlink(temporary);
+    return status;
 }

@@ -11,11 +11,20 @@
 
 #include "pipeline/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum status files_read(const char *path, uint8_t **bytes, size_t *length, struct failure *failure);
 enum status files_write(const char *path, const uint8_t *bytes, size_t length,
                         struct failure *failure);
+
+/* Writes TEMPORARY, which is on the same file system, and renames it to PATH, whose folders are
+ * made if they are missing. After a failure neither is left. */
+enum status files_replace(const char *path, const char *temporary, const uint8_t *bytes,
+                          size_t length, struct failure *failure);
+
+/* Makes the folders of PATH up to its last slash; false: errno says why. */
+bool files_make_folders(const char *path);
 
 #endif

@@ -14,7 +14,8 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     { "serve", "the daemon: images over HTTP", command_serve },
-    { "run", "operators on one file, without a server", command_run },
+    { "run", "operators on files, without a server", command_run },
+    { "info", "type, size and more of files, from their headers", command_info },
     { "ops", "the operators and their parameters", command_ops },
     { "check", "checks files of operators in C", command_check },
     { "convert", "makes a stand-alone program from operators in C", command_convert },

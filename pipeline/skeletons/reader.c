@@ -154,7 +154,7 @@ static void add_struct(struct user_file *file, const struct declaration *directi
 
 static const enum op_group groups[] = {
     [SKELETON_P2P] = OP_TONE,   [SKELETON_N2P] = OP_DETAIL, [SKELETON_R2S] = OP_VALUES,
-    [SKELETON_R2V] = OP_VALUES, [SKELETON_PIXEL] = OP_TONE,
+    [SKELETON_R2V] = OP_VALUES, [SKELETON_PIXEL] = OP_COLOUR,
 };
 
 static bool is_map(const struct declaration *one) {

@@ -19,8 +19,9 @@
 /* Types that a result may have. */
 #define OPENAPI_TYPES "~types~"
 
-/* The pattern of a colour. */
-#define OPENAPI_COLOUR "^#?([0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$"
+/* The patterns of a colour, which may have a name, and of a percentage. */
+#define OPENAPI_COLOUR  "^(#?([0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})|[A-Za-z]{3,20})$"
+#define OPENAPI_PERCENT "^-?[0-9]+([.][0-9]{1,3})?%$"
 
 /* For every operator without a parameter of that name. */
 #define OPENAPI_BACKGROUND "{'$ref':'#/components/parameters/background'}"
@@ -119,7 +120,8 @@ static const char openapi_file_parameters[] =
     "'type':'string','enum':['none','copyright','keep'],'default':'none'},'example':'keep'},"
     "'background':{'name':'background','in':'query','description':'Colour under transparent "
     "pixels where the type has no transparency, RRGGBB, and of operators that have a background: "
-    "RRGGBBAA too','schema':{'type':'string','pattern':'" OPENAPI_COLOUR "','default':'ffffff'},"
+    "RRGGBBAA too; or a CSS colour name',"
+    "'schema':{'type':'string','pattern':'" OPENAPI_COLOUR "','default':'ffffff'},"
     "'example':'ffffff'},"
     "'damaged':{'name':'damaged','in':'query','description':'accept: the part of a damaged image "
     "that could be decoded is used, with a note','schema':{'type':'string','enum':['refuse',"

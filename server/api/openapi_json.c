@@ -142,7 +142,10 @@ static void schema(struct json_writer *json, const struct param *param) {
     };
     json_writer_key(json, "schema");
     json_writer_add(json, "{");
-    json_writer_key_string(json, "type", types[param->type]);
+    if (param->share)
+        put_next(json, "'type':['integer','string'],'pattern':'" OPENAPI_PERCENT "'");
+    else
+        json_writer_key_string(json, "type", types[param->type]);
     if (param->type == PARAM_INT || param->type == PARAM_DECIMAL) range(json, param);
     if (param->type == PARAM_CHOICE) choices(json, param);
     if (param->type == PARAM_COLOUR) put_next(json, "'pattern':'" OPENAPI_COLOUR "'");

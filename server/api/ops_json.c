@@ -50,6 +50,9 @@ static json_t *param_json(const struct param *param) {
         json_object_set_new(json, "min", number_json(param, param->min));
         json_object_set_new(json, "max", number_json(param, param->max));
     }
+    if (param->share)
+        json_object_set_new(json, "percent_of",
+                            json_string(param->share == SHARE_OF_WIDTH ? "width" : "height"));
     if (param->type == PARAM_CHOICE) json_object_set_new(json, "choices", choices_json(param));
     if (param->type == PARAM_TAPS)
         json_object_set_new(json, "counts", json_pack("[i, i]", 9, TAPS_MAX));

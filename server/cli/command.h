@@ -11,6 +11,7 @@
 /* argv[0] is the subcommand's own name. */
 int command_serve(int argc, char **argv);
 int command_run(int argc, char **argv);
+int command_info(int argc, char **argv);
 int command_ops(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_convert(int argc, char **argv);

@@ -31,6 +31,13 @@ static bool has_default(const struct param *param) {
     return !number || (param->def >= param->min && param->def <= param->max);
 }
 
+static const char *share_of(const struct param *param) {
+    static const char *const texts[] = {
+        [SHARE_OF_WIDTH] = ", or % of the width", [SHARE_OF_HEIGHT] = ", or % of the height"
+    };
+    return param->share ? texts[param->share] : "";
+}
+
 static void print_param(const struct param *param) {
     char range[128], value[32] = "", setting[64];
     struct params defaults;
@@ -38,8 +45,9 @@ static void print_param(const struct param *param) {
     params_init(&defaults, param);
     if (has_default(param)) param_print(param, &defaults, 0, value, sizeof value);
     snprintf(setting, sizeof setting, "%s=%s", param->name, value);
-    printf("    %-20s %s%s%s%s\n", setting, range, param->unit ? " " : "",
-           param->unit ? param->unit : "", param->required ? " (must be given)" : "");
+    printf("    %-20s %s%s%s%s%s\n", setting, range, param->unit ? " " : "",
+           param->unit ? param->unit : "", share_of(param),
+           param->required ? " (must be given)" : "");
     if (param->summary) printf("    %-20s %s\n", "", param->summary);
 }
 
@@ -95,6 +103,7 @@ static void print_param_row(const struct op *op, const struct param *param) {
     printf("| `%s` | `%s` | ", op->name, param->name);
     print_cell(range);
     if (param->unit) printf(" %s", param->unit);
+    fputs(share_of(param), stdout);
     print_default(param);
     printf("%s | ", param->required ? " (required)" : "");
     print_cell(param->summary ? param->summary : "");

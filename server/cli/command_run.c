@@ -9,16 +9,16 @@
 #include "pipeline/animation.h"
 #include "pipeline/aux_image.h"
 #include "pipeline/run.h"
-#include "server/api/timing_report.h"
-#include "server/api/values_json.h"
 #include "server/cli/command.h"
 #include "server/cli/contained_run.h"
+#include "server/cli/many_run.h"
+#include "server/cli/one_run.h"
 #include "server/cli/options.h"
 #include "server/cli/progress_line.h"
+#include "server/cli/run_report.h"
 #include "server/files.h"
 #include "server/jobs/codec_choice.h"
 
-#include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,6 +56,11 @@ struct state {
     struct fitting fitting;
     uint32_t notes;
     struct timing timing;
+    FILE *lines;                         /* for results as JSON; NULL: as text */
+    const struct one_run_place *of_many; /* NULL: this run has one file */
+    size_t lane_bytes, written_bytes;    /* of the open lane, of all results */
+    bool beyond_share;                   /* of one of many: it took much memory */
+    uint32_t all_notes;
 };
 
 /* ---- files */
@@ -106,8 +111,26 @@ static enum status read_input(struct state *state, struct failure *failure) {
 
 /* ---- pixels */
 
-/* Opens a lane with room for this job: its memory is allocated before the time is measured, as in
- * the daemon. */
+static void release_lane(struct state *state) {
+    if (state->lane) state->driver->close(state->lane);
+    pool_destroy(state->pool);
+    state->lane = NULL;
+    state->pool = NULL;
+}
+
+/* The threads of the CPU, for all of a file's work. */
+static enum status start_pool(struct state *state, struct failure *failure) {
+    int threads = state->options.threads;
+    struct device_info facts = { .multiprocessors = 1 };
+    if (!threads && device_cpu.describe(0, &facts, failure) == STATUS_OK)
+        threads = facts.multiprocessors;
+    state->pool = pool_create(threads > 0 ? threads : 1);
+    if (state->pool) return STATUS_OK;
+    return fail(failure, STATUS_NO_MEMORY, "cannot start %d threads", threads);
+}
+
+/* Opens a lane with room for this job, unless an open one has it: its memory is allocated before
+ * the time is measured, as in the daemon. */
 static enum status open_lane(struct state *state, struct failure *failure) {
     const struct plan *plan = &state->options.plan;
     struct lane_options options = { .staging_bytes = 1 << 20, .arena_bytes = 64 << 20 };
@@ -121,16 +144,13 @@ static enum status open_lane(struct state *state, struct failure *failure) {
         options.staging_bytes += image_bytes(&state->item.aux[p]);
         options.arena_bytes += image_bytes(&state->item.aux[p]);
     }
-    if (state->driver == &device_cpu) {
-        int threads = state->options.threads;
-        struct device_info facts = { .multiprocessors = 1 };
-        if (!threads && device_cpu.describe(0, &facts, failure) == STATUS_OK)
-            threads = facts.multiprocessors;
-        state->pool = pool_create(threads > 0 ? threads : 1);
-        if (!state->pool)
-            return fail(failure, STATUS_NO_MEMORY, "cannot start %d threads", threads);
-        options.pool = state->pool;
-    }
+    const size_t bytes = options.arena_bytes + options.staging_bytes;
+    if (state->lane && (state->driver == &device_cpu || bytes <= state->lane_bytes))
+        return STATUS_OK;
+    release_lane(state);
+    state->lane_bytes = bytes;
+    if (state->driver == &device_cpu && start_pool(state, failure)) return failure->status;
+    options.pool = state->pool;
     return state->driver->open(state->index, &options, &state->lane, failure);
 }
 
@@ -282,90 +302,33 @@ static enum status animate(struct state *state, struct failure *failure) {
 
 /* ---- the report */
 
-/* The report goes to standard output unless the image does. */
-static FILE *text_out(const struct state *state) {
-    const char *output = state->options.output;
-    return output && strcmp(output, "-") == 0 ? stderr : stdout;
-}
-
-static void print_values(const struct state *state) {
-    FILE *out = text_out(state);
-    for (int s = 0; s < state->options.plan.count; s++) {
-        const struct step *step = &state->options.plan.steps[s];
-        const struct values *values = &state->item.values[s];
-        if (step->op->text) {
-            char text[VALUES_TEXT_MAX];
-            const size_t length = step->op->text(&step->params, values, text);
-            fprintf(out, "%.*s\n", (int)length, text);
-            continue;
-        }
-        const uint64_t count = values_count(&values->shape);
-        const uint64_t line = values->shape.is_list ? values->shape.length : count;
-        for (uint64_t i = 0; i < count; i++) {
-            char text[VALUES_NUMBER_MAX];
-            struct json_writer json = json_writer_in(text, sizeof text);
-            values_json_number(&json, values, i);
-            fprintf(out, "%s%c", text, (i + 1) % line ? ' ' : '\n');
-        }
-    }
-}
-
-static void name_device(const struct state *state, char *text, size_t size) {
-    struct device_info facts = { 0 };
-    if (state->driver == &device_cpu)
-        snprintf(text, size, "cpu");
-    else if (state->driver->describe(state->index, &facts, NULL) == STATUS_OK)
-        snprintf(text, size, "%s:%d (%s)", state->driver->kind, state->index, facts.name);
-    else
-        snprintf(text, size, "%s:%d", state->driver->kind, state->index);
-}
-
-/* Prints the values in one line, not one line per number. */
-static void print_values_member(const struct state *state, FILE *out) {
-    const struct plan *plan = &state->options.plan;
-    const uint64_t count = plan_value_count(plan, state->shapes);
-    const size_t size = values_json_bound(count);
-    char *text = count ? malloc(size) : NULL;
-    if (text && values_json_write(plan, state->item.values, text, size))
-        fprintf(out, ",\n  \"values\": %s", text);
-    free(text);
-}
-
-static void print_timing(const struct state *state) {
-    char device[128];
-    name_device(state, device, sizeof device);
-    struct timing_report report = {
-        .device = device,
+static void report(struct state *state, const char *output) {
+    struct run_report report = {
+        .plan = &state->options.plan,
+        .driver = state->driver,
+        .index = state->index,
+        .shapes = state->shapes,
+        .values = state->item.values,
+        .source = state->options.input,
+        .output = output,
         .input = timing_report_image(&state->probe.shape, state->probe.format, state->length),
-        .output = timing_report_image(&state->item.out, state->options.encode.format,
+        .result = timing_report_image(&state->item.out, state->options.encode.format,
                                       state->result_length),
         .timing = &state->timing,
         .notes = state->notes,
         .warning = state->metadata.warning,
     };
-    FILE *out = text_out(state);
-    char text[TIMING_REPORT_MAX];
-    report.output.fitting = state->fitting;
-    timing_report_write(&report, text);
-    json_t *json = json_loads(text, 0, NULL); /* to indent it */
-    char *shown = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
-    const size_t length = shown ? strlen(shown) - strlen("\n}") : 0;
-    fprintf(out, "%.*s", (int)length, shown ? shown : "");
-    print_values_member(state, out);
-    fputs("\n}\n", out);
-    free(shown);
-    json_decref(json);
-}
-
-static void report(const struct state *state) {
-    if (state->options.timing) {
-        print_timing(state);
+    report.result.fitting = state->fitting;
+    state->all_notes |= state->notes;
+    state->written_bytes += state->result_length;
+    if (state->lines)
+        run_report_line(&report, state->lines);
+    else if (state->of_many)
         return;
-    }
-    print_values(state);
-    for (int i = 0; i < NOTE_COUNT; i++)
-        if (state->notes >> i & 1) fprintf(stderr, "burin: note: %s\n", note_text(i));
-    if (state->notes & NOTE_DAMAGED) fprintf(stderr, "burin: note: %s\n", state->metadata.warning);
+    else if (state->options.timing)
+        run_report_timing(&report);
+    else
+        run_report_text(&report, state->options.quiet);
 }
 
 /* ---- one result, or several */
@@ -375,7 +338,7 @@ static void report(const struct state *state) {
 static enum status lay_out(struct state *state, struct failure *failure) {
     struct options *options = &state->options;
     uint32_t given = 0;
-    enum status status = plan_shapes(&options->plan, &state->probe.shape,
+    enum status status = plan_settle(&options->plan, &state->probe.shape,
                                      state->limits.probe.pixels_max, state->shapes, failure);
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++) {
         const char *name = options->aux[i].name;
@@ -394,25 +357,49 @@ static enum status lay_out(struct state *state, struct failure *failure) {
     return status;
 }
 
-static enum status write_result(struct state *state, struct failure *failure) {
-    char path[PATH_MAX];
-    const uint32_t width = state->shapes[state->options.plan.count].width;
-    if (!state->options.output) return STATUS_OK;
+/* Sets PATH of the result. One of many goes there by way of a temporary name. */
+static enum status write_result(struct state *state, char path[PATH_MAX], struct failure *failure) {
+    const bool wide = state->options.widths.count;
+    const uint32_t width = wide ? state->shapes[state->options.plan.count].width : 0;
+    const char *output = state->options.output;
+    path[0] = '\0';
+    if (!output) return STATUS_OK;
     progress_line_stage(&state->line, "writing");
-    if (!state->options.widths.count)
-        return files_write(state->options.output, state->result, state->result_length, failure);
-    if (!options_path(state->options.output, width, path, sizeof path))
+    if (!options_path(output, width, path, PATH_MAX))
         return fail(failure, STATUS_BAD_PARAM, "OUTPUT's name is too long");
+    if (state->of_many)
+        return files_replace(path, state->of_many->temporary, state->result, state->result_length,
+                             failure);
     return files_write(path, state->result, state->result_length, failure);
 }
 
+/* Waits until the other files leave room for one that takes more than its share of memory. */
+static void admit(struct state *state) {
+    size_t bytes = state->length + codec_memory_decode(&state->probe, state->limits.memory_max);
+    for (int i = 0; i <= state->options.plan.count; i++)
+        bytes += 2 * image_bytes(&state->shapes[i]); /* with scratch */
+    if (bytes <= state->of_many->memory_bytes) return;
+    state->beyond_share = true;
+    state->of_many->wait_for_memory(state->of_many, bytes);
+}
+
 static enum status make_result(struct state *state, struct failure *failure) {
+    char path[PATH_MAX];
     enum status status = lay_out(state, failure);
     if (status == STATUS_OK) progress_line_stage(&state->line, "starting");
-    if (status == STATUS_OK && !state->lane) status = open_lane(state, failure);
+    if (status == STATUS_OK && state->of_many) admit(state);
+    if (status == STATUS_OK) status = open_lane(state, failure);
     if (status == STATUS_OK)
         status = state->probe.frames ? animate(state, failure) : process(state, failure);
-    return status ? status : write_result(state, failure);
+    if (status == STATUS_OK) status = write_result(state, path, failure);
+    progress_line_release(&state->line);
+    if (status == STATUS_OK) report(state, *path ? path : NULL);
+    return status;
+}
+
+static void start_line(struct state *state) {
+    if (state->of_many || state->options.quiet) return;
+    progress_line_start(&state->line, &state->options.plan, &state->progress);
 }
 
 /* Makes the result of width INDEX, which it sets in the last step. */
@@ -422,12 +409,10 @@ static enum status make_width(struct state *state, int index, struct failure *fa
     snprintf(text, sizeof text, "%u", state->options.widths.widths[index]);
     enum status status = plan_set(&state->options.plan, "width", text, failure);
     if (status == STATUS_OK) status = make_result(state, failure);
-    progress_line_release(&state->line);
-    if (status == STATUS_OK) report(state);
     free(state->result);
     state->result = NULL;
     state->options.plan = plan;
-    progress_line_start(&state->line, &state->options.plan, &state->progress);
+    start_line(state);
     return status;
 }
 
@@ -435,9 +420,10 @@ static enum status make_width(struct state *state, int index, struct failure *fa
 
 static enum status work_through(struct state *state, struct failure *failure) {
     const int widths = state->options.widths.count;
-    progress_line_start(&state->line, &state->options.plan, &state->progress);
-    enum status status =
-        device_choose(state->options.device, &state->driver, &state->index, failure);
+    enum status status = STATUS_OK;
+    start_line(state);
+    if (!state->driver)
+        status = device_choose(state->options.device, &state->driver, &state->index, failure);
     state->limits = codec_limits_default;
     state->limits.probe.pixels_max = (uint64_t)state->options.pixels_max;
     state->limits.accept_damage = state->options.accept_damage;
@@ -447,27 +433,73 @@ static enum status work_through(struct state *state, struct failure *failure) {
     for (int i = 0; i < widths && status == STATUS_OK; i++) status = make_width(state, i, failure);
     if (!widths && status == STATUS_OK) status = make_result(state, failure);
     progress_line_release(&state->line);
-    if (!widths && status == STATUS_OK) report(state);
     return status;
 }
 
-static void state_release(struct state *state) {
-    if (state->lane) state->driver->close(state->lane);
-    pool_destroy(state->pool);
+static void release_file(struct state *state) {
     metadata_release(&state->metadata);
     free(state->result);
     for (int p = 0; p < OP_AUX_MAX; p++) free(state->aux[p].bytes);
     free(state->bytes);
 }
 
+/* ---- one of many files */
+
+struct one_run {
+    struct state state;
+    const struct options *options;
+};
+
+struct one_run *one_run_open(const struct options *options, const struct one_run_place *place,
+                             bool *on_gpu, struct failure *failure) {
+    struct one_run *run = calloc(1, sizeof *run);
+    if (!run) return fail(failure, STATUS_NO_MEMORY, "out of memory"), NULL;
+    run->options = options;
+    run->state.of_many = place;
+    if (device_choose(options->device, &run->state.driver, &run->state.index, failure)) {
+        free(run);
+        return NULL;
+    }
+    *on_gpu = run->state.driver != &device_cpu;
+    return run;
+}
+
+enum status one_run(struct one_run *run, const struct file_pair *pair, struct one_result *result,
+                    struct failure *failure) {
+    const struct state *kept = &run->state;
+    run->state = (struct state){ .options = *run->options,
+                                 .driver = kept->driver,
+                                 .index = kept->index,
+                                 .pool = kept->pool,
+                                 .lane = kept->lane,
+                                 .lane_bytes = kept->lane_bytes,
+                                 .of_many = kept->of_many,
+                                 .lines = result->lines };
+    run->state.options.input = pair->source;
+    run->state.options.output = pair->output;
+    const enum status status = work_through(&run->state, failure);
+    result->read_bytes = run->state.length;
+    result->written_bytes = run->state.written_bytes;
+    result->notes = run->state.all_notes;
+    release_file(&run->state);
+    if (run->state.beyond_share) release_lane(&run->state);
+    return status;
+}
+
+/* ---- the command */
+
 int command_run(int argc, char **argv) {
     struct state state = { .driver = NULL };
     struct failure failure = { 0 };
     enum status status = options_read(&state.options, argc, argv, &failure);
     if (status == STATUS_OK && state.options.help) return options_usage();
+    if (status == STATUS_OK && state.options.out_dir) return many_run(&state.options);
+    const bool standard = state.options.output && strcmp(state.options.output, "-") == 0;
+    if (state.options.json) state.lines = standard ? stderr : stdout;
     if (status == STATUS_OK) status = work_through(&state, &failure);
-    if (status != STATUS_OK)
-        fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));
-    state_release(&state);
+    const char *named = state.lines ? state.options.input : NULL;
+    if (status != STATUS_OK) run_report_failure(named, status, &failure, state.lines);
+    release_lane(&state);
+    release_file(&state);
     return status == STATUS_OK ? 0 : status == STATUS_BAD_PARAM ? 2 : 1;
 }

@@ -9,6 +9,7 @@
 #include "pipeline/registry.h"
 #include "server/user_operators.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,6 +46,26 @@ static bool set_widths(struct options *options, const char *value) {
     return width_list_read(&options->widths, value);
 }
 
+static bool set_out_dir(struct options *options, const char *value) {
+    options->out_dir = value;
+    return *value != '\0';
+}
+
+static bool set_jobs(struct options *options, const char *value) {
+    long number = 0;
+    const bool good = number_within(value, 1, 1024, &number);
+    options->jobs = (int)number;
+    return good;
+}
+
+/* Only %n, %e and %w stand for something; a name needs %n, or all results would have the same. */
+static bool set_name(struct options *options, const char *value) {
+    options->name = value;
+    for (const char *percent = value; (percent = strchr(percent, '%')); percent += 2)
+        if (!percent[1] || !strchr("new", percent[1])) return false;
+    return strstr(value, "%n") && value[strlen(value) - 1] != '/';
+}
+
 static bool set_pixels_max(struct options *options, const char *value) {
     return number_within(value, 1, (long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX, &options->pixels_max);
 }
@@ -52,15 +73,23 @@ static bool set_pixels_max(struct options *options, const char *value) {
 static const struct option {
     const char *name, *range;
     bool (*set)(struct options *options, const char *value); /* NULL: takes no value */
+    size_t flag; /* if `set` is NULL: its place in struct options */
 } table[] = {
-    { "--device", "auto, cpu, cuda or cuda:N", set_device },
-    { "--widths", WIDTH_LIST_RANGE, set_widths },
-    { "--damaged", "refuse or accept", set_damaged },
-    { "--threads", "1..1024", set_threads },
-    { "--pixels-max", "1..4294836225", set_pixels_max },
-    { "--operators-dir", "a folder of operators in C", set_operators_dir },
-    { "--timing", "", NULL },
-    { "--help", "", NULL },
+    { "--device", "auto, cpu, cuda or cuda:N", set_device, 0 },
+    { "--widths", WIDTH_LIST_RANGE, set_widths, 0 },
+    { "--damaged", "refuse or accept", set_damaged, 0 },
+    { "--threads", "1..1024", set_threads, 0 },
+    { "--pixels-max", "1..4294836225", set_pixels_max, 0 },
+    { "--operators-dir", "a folder of operators in C", set_operators_dir, 0 },
+    { "--out-dir", "a folder for the results of many files", set_out_dir, 0 },
+    { "--jobs", "1..1024", set_jobs, 0 },
+    { "--name", "a name with %n in it, and perhaps %e and %w", set_name, 0 },
+    { "--recursive", "", NULL, offsetof(struct options, recursive) },
+    { "--resume", "", NULL, offsetof(struct options, resume) },
+    { "--json", "", NULL, offsetof(struct options, json) },
+    { "--quiet", "", NULL, offsetof(struct options, quiet) },
+    { "--timing", "", NULL, offsetof(struct options, timing) },
+    { "--help", "", NULL, offsetof(struct options, help) },
 };
 enum { OPTION_COUNT = sizeof table / sizeof *table };
 
@@ -163,7 +192,7 @@ static enum status take_option(struct options *options, int argc, char **argv, i
     if (!option->set) {
         if (argument[length])
             return fail(failure, STATUS_BAD_PARAM, "%s takes no value", option->name);
-        *(strcmp(option->name, "--help") == 0 ? &options->help : &options->timing) = true;
+        *(bool *)((char *)options + option->flag) = true;
         return STATUS_OK;
     }
     const char *value = value_of(argc, argv, i);
@@ -197,9 +226,28 @@ static enum status one_too_many(int count, char **words, struct failure *failure
     if (!is_file(words[0]) && plan_parse(&ignored, words[0], failure)) return failure->status;
     char first[PARAM_SHOWN_MAX], second[PARAM_SHOWN_MAX];
     return fail(failure, STATUS_BAD_PARAM,
-                "one INPUT and one OUTPUT, not %d files (\"%s\", \"%s\"...): run it once for "
-                "each",
+                "one INPUT and one OUTPUT, not %d files (\"%s\", \"%s\"...); --out-dir DIR takes "
+                "many",
                 count, param_shown(words[0], first), param_shown(words[1], second));
+}
+
+/* Many files: a first word that is none was meant as an operator. */
+static enum status take_sources(struct options *options, int count, char **words,
+                                struct failure *failure) {
+    struct plan ignored;
+    if (!count) return fail(failure, STATUS_BAD_PARAM, "INPUT is missing; see burin run --help");
+    if (!is_file(words[0]) && plan_parse(&ignored, words[0], failure)) return failure->status;
+    if (options->timing)
+        return fail(failure, STATUS_BAD_PARAM, "--timing is for one file; --json has each file's");
+    for (int i = 0; i < count; i++)
+        if (!*words[i] || strcmp(words[i], "-") == 0)
+            return fail(failure, STATUS_BAD_PARAM, "--out-dir is for files, not standard input");
+    if (options->name && strstr(options->name, WIDTH_PLACE) && !options->widths.count)
+        return fail(failure, STATUS_BAD_PARAM, "%%w in --name is a width of --widths");
+    options->sources = words;
+    options->source_count = count;
+    if (!options->name) options->name = options->widths.count ? "%n-%w.%e" : "%n.%e";
+    return STATUS_OK;
 }
 
 /* Reads steps as long as words name operators, then INPUT and, if needed, OUTPUT. */
@@ -223,6 +271,16 @@ static enum status read_words(struct options *options, int count, char **words,
         status = plan_give(&options->plan, "background", background, failure);
     }
     if (status != STATUS_OK) return status;
+    if (steps && steps < count && strchr(words[steps], '=') && !is_file(words[steps])) {
+        char step[PARAM_SHOWN_MAX], shown[PARAM_SHOWN_MAX];
+        param_shown(words[steps - 1], step);
+        return fail(failure, STATUS_BAD_PARAM, "a step's parameters follow a colon: %s%c%s", step,
+                    strchr(step, ':') ? ',' : ':', param_shown(words[steps], shown));
+    }
+    if (options->out_dir) return take_sources(options, count - steps, words + steps, failure);
+    if (options->name || options->jobs || options->recursive || options->resume)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "--name, --jobs, --recursive and --resume need --out-dir DIR");
     if (count - steps > 2) return one_too_many(count - steps, words + steps, failure);
     const int least = plan_only_reports(&options->plan) ? 1 : 2;
     if (count - steps < least)
@@ -234,23 +292,24 @@ static enum status read_words(struct options *options, int count, char **words,
 }
 
 bool options_path(const char *pattern, uint32_t width, char *path, size_t size) {
-    const char *place = strstr(pattern, WIDTH_PLACE);
-    const int length = snprintf(path, size, "%.*s%u%s", (int)(place - pattern), pattern, width,
-                                place + strlen(WIDTH_PLACE));
+    const char *place = width ? strstr(pattern, WIDTH_PLACE) : NULL;
+    const int length = place ? snprintf(path, size, "%.*s%u%s", (int)(place - pattern), pattern,
+                                        width, place + strlen(WIDTH_PLACE))
+                             : snprintf(path, size, "%s", pattern);
     return length > 0 && (size_t)length < size;
 }
 
 /* Several widths of the last step need several files. */
 static enum status check_widths(const struct options *options, struct failure *failure) {
     if (plan_check_widths(&options->plan, failure)) return failure->status;
-    if (options->output && strstr(options->output, WIDTH_PLACE)) return STATUS_OK;
-    return fail(
-        failure, STATUS_BAD_PARAM,
-        "with --widths OUTPUT must contain %%w in place of the width, such as photo-%%w.jpg");
+    const char *pattern = options->out_dir ? options->name : options->output;
+    if (pattern && strstr(pattern, WIDTH_PLACE)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "with --widths %s must contain %%w in place of the width, such as photo-%%w.jpg",
+                options->out_dir ? "--name" : "OUTPUT");
 }
 
-/* The text after the last dot of a path's name; "" if there is none, or the name begins with it. */
-static const char *extension_of(const char *path) {
+const char *options_extension(const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
@@ -259,14 +318,15 @@ static const char *extension_of(const char *path) {
 
 /* Without an extension the input's type stays. */
 static enum status type_by_extension(struct options *options, struct failure *failure) {
-    const char *extension = options->output ? extension_of(options->output) : "";
+    const char *pattern = options->out_dir ? options->name : options->output;
+    const char *extension = pattern ? options_extension(pattern) : "";
     char shown[PARAM_SHOWN_MAX], endings[FORMAT_LIST_MAX], names[FORMAT_LIST_MAX];
-    if (options->encode.format || !*extension) return STATUS_OK;
+    if (options->encode.format || !*extension || strchr(extension, '%')) return STATUS_OK;
     options->encode.format = format_from_name(extension);
     if (options->encode.format) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
-                "burin does not write \".%s\": OUTPUT must end in %s, or give --type %s",
-                param_shown(extension, shown),
+                "burin does not write \".%s\": %s must end in %s, or give --type %s",
+                param_shown(extension, shown), options->out_dir ? "--name" : "OUTPUT",
                 format_list(FORMAT_ENDINGS, FORMAT_WRITTEN, ", ", " or ", endings),
                 format_list(FORMAT_NAMES, FORMAT_WRITTEN, ", ", " or ", names));
 }
@@ -286,6 +346,8 @@ enum status options_read(struct options *options, int argc, char **argv, struct 
             ended = true;
         else if (strcmp(argv[i], "-h") == 0)
             options->help = true;
+        else if (strcmp(argv[i], "-q") == 0)
+            options->quiet = true;
         else
             status = take_option(options, argc, argv, &i, failure);
     }
@@ -328,15 +390,29 @@ static void usage_encoding(void) {
 
 int options_usage(void) {
     fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n"
-          "       burin run [OPTION]... STEP... INPUT          if every step reports values\n\n"
+          "       burin run [OPTION]... STEP... INPUT          if every step reports values\n"
+          "       burin run [OPTION]... STEP... INPUT... --out-dir DIR\n\n"
           "A step is an operator, with its parameters after a colon: histeq, or\n"
-          "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
-          "converted. INPUT and OUTPUT are files, or - for standard input and output.\n"
+          "histeq:bins=64,scale=maxabs; resize:300x200, resize:50% and rotate:90 are short\n"
+          "forms. `burin ops` lists the operators. Without a step the image is converted.\n"
+          "INPUT and OUTPUT are files, or - for standard input and output.\n"
           "Values of steps (histogram, minimum...) are printed on standard output, or on\n"
           "standard error if OUTPUT is -: one line per step with a number for each channel,\n"
-          "for lists one line per channel. With --timing they are in the JSON instead.\n\n"
-          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n",
+          "for lists one line per channel. With --timing or --json they are in the JSON.\n\n"
+          "  burin run resize:320x240 *.jpg --out-dir thumbs      as many at a time as cores\n\n"
+          "A file that fails is reported, and the rest goes on. Results replace files of the\n"
+          "same name in DIR, but never an INPUT.\n\n"
+          "  --out-dir DIR                   results of many files; it is made if it is missing\n"
+          "  --name PATTERN                  of each: %n is INPUT's name without its ending, %e\n"
+          "                                  the ending of the type, %w the width of --widths;\n"
+          "                                  default %n.%e\n"
+          "  --recursive                     takes folders, and keeps their tree below DIR\n"
+          "  --resume                        skips files whose result is newer than they are\n"
+          "  --jobs N                        files at a time, default one per core\n"
+          "  --quiet, -q                     prints errors and values alone\n"
+          "  --json                          a line of JSON for each result, error and summary\n\n",
           stdout);
+    fputs("  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n", stdout);
     usage_encoding();
     fputs("  --background RRGGBB[AA]         the colour under transparency, and for steps that\n"
           "                                  have a background; default ffffff\n"
@@ -346,7 +422,7 @@ int options_usage(void) {
           "                                  with a note; default refuse\n"
           "  --timing                        print the time of each stage as JSON on standard\n"
           "                                  output, or on standard error if OUTPUT is -\n"
-          "  --threads N                     on the CPU, default one per core\n"
+          "  --threads N                     for a file on the CPU, default one per core\n"
           "  --operators-dir DIR             operators in C, used like built-in ones; `burin\n"
           "                                  check` shows the mistakes in a file\n"
           "  --pixels-max N                  the largest image in and out, default 67108864\n",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* options.h - the command line of `burin run`.
  *
- * Used by:  command_run.c.
+ * Used by:  command_run.c, and file_list.c and many_run.c for many files.
  * Owns:     nothing; texts are those of argv.
  * Fails:    STATUS_BAD_PARAM, with a sentence that names the option and its allowed values.
  * Threads:  any; no state.
@@ -33,6 +33,15 @@ struct options {
     int threads;               /* 0: one per core */
     const char *operators_dir; /* NULL: none */
     bool timing;
+    bool json, quiet;
+    /* Many files, if `out_dir` is set: then `input` and `output` are NULL, and `widths` need %w in
+     * `name`. */
+    const char *out_dir;
+    const char *name; /* of results, with %n, %e and %w in it */
+    char **sources;   /* files, or folders if `recursive` */
+    int source_count;
+    int jobs; /* files at a time; 0: one per core */
+    bool recursive, resume;
     bool help; /* then the other members are incomplete */
 };
 
@@ -45,7 +54,10 @@ enum status options_read(struct options *options, int argc, char **argv, struct 
 enum status options_settle(struct options *options, const struct probe *probe,
                            struct codec_limits *limits, struct failure *failure);
 
-/* PATTERN with WIDTH in place of its %w; false: SIZE is too small. */
+/* The text after the last dot of a path's name; "" if there is none, or the name begins with it. */
+const char *options_extension(const char *path);
+
+/* PATTERN with WIDTH in place of its %w, or as it is if WIDTH is 0; false: SIZE is too small. */
 bool options_path(const char *pattern, uint32_t width, char *path, size_t size);
 
 #endif

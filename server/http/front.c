@@ -262,11 +262,12 @@ static struct admission_options admission_of(struct front_listener *listener) {
     };
 }
 
-static enum status open_listener(struct front *front, long index, int fd, struct failure *failure) {
+static enum status open_listener(struct front *front, long index, const int sockets[LISTEN_SOCKETS],
+                                 struct failure *failure) {
     struct front_listener *listener = &front->listeners[index];
     const struct admission_options admission = admission_of(listener);
     const struct listener_options options = {
-        .fd = fd,
+        .sockets = { sockets[0], sockets[1] },
         .inherited = front->inherited[listener->admin],
         .connections_max = connections_of(front, index),
         .balance = listener->admin ? NULL : &front->balance,
@@ -295,18 +296,20 @@ static enum status open_listener(struct front *front, long index, int fd, struct
 static enum status open_listeners(struct front *front, bool admin, int fd,
                                   struct failure *failure) {
     const struct config *config = front->service.config;
-    if (fd < 0)
-        fd = listen_socket_open(admin ? config->admin_listen : config->listen,
-                                admin ? "--admin-listen" : "--listen",
-                                may_be_reached(config, admin), &front->files[admin], failure);
-    if (fd < 0) return STATUS_INTERNAL;
-    if (!admin) listen_socket_address(fd, front->address, sizeof front->address);
+    int sockets[LISTEN_SOCKETS] = { fd, -1 };
+    if (fd < 0 &&
+        listen_socket_open(admin ? config->admin_listen : config->listen,
+                           admin ? "--admin-listen" : "--listen", may_be_reached(config, admin),
+                           sockets, &front->files[admin], failure))
+        return failure->status;
+    if (!admin) listen_sockets_address(sockets, front->address, sizeof front->address);
     const long first = admin ? front->io_threads : 0;
     const long count = admin ? 1 : front->io_threads;
     enum status status = STATUS_OK;
     for (long i = 0; !status && i < count; i++)
-        status = open_listener(front, first + i, fd, failure);
-    close(fd); /* each listener has a copy */
+        status = open_listener(front, first + i, sockets, failure);
+    for (int i = 0; i < LISTEN_SOCKETS; i++) /* each listener has copies */
+        if (sockets[i] >= 0) close(sockets[i]);
     return status;
 }
 

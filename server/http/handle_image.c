@@ -2,6 +2,7 @@
 /* Requests with an image: an operator (or /pipeline), and /info, which reads only the image's
  * header. The path names the operator; its settings follow in the query and in form fields. */
 #include "pipeline/param.h"
+#include "server/api/info_json.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
 
@@ -38,41 +39,15 @@ enum status process_submit(struct exchange *exchange, struct failure *failure) {
     return request_submit(&exchange->request, failure);
 }
 
-static json_t *describe(const struct probe *probe, uint64_t bytes) {
-    return json_pack("{s:i, s:i, s:s, s:s, s:s, s:b, s:b, s:i, s:i, s:i, s:b, s:b, s:I, s:I, s:I, "
-                     "s:I}",
-                     "width", (int)probe->shape.width, "height", (int)probe->shape.height, "type",
-                     format_name(probe->format), "mime_type", format_media_type(probe->format),
-                     "space", probe->space, "hasAlpha", image_has_alpha(&probe->shape),
-                     "hasProfile", probe->profile, "channels", probe->shape.channels, "depth",
-                     probe->shape.depth, "orientation", probe->orientation, "progressive",
-                     probe->progressive || probe->interlaced, "animated", probe->animated, "pixels",
-                     (json_int_t)image_pixels(&probe->shape), "size", (json_int_t)bytes, "frames",
-                     (json_int_t)(probe->frames ? probe->frames : 1), "loops",
-                     (json_int_t)(probe->frames ? probe->plays : 1));
-}
-
-/* The rest of PROBE stays that of the first frame. */
-static enum status count_frames(const struct request *request, struct probe *probe,
-                                struct failure *failure) {
-    const struct job *job = request_job(request);
-    const uint8_t *bytes = slot_bytes(request->service->slots, request->slot) + job->image_offset;
-    struct probe counted = *probe;
-    if (!probe->animated || !format_record(probe->format)->probe_frames) return STATUS_OK;
-    const enum status status =
-        format_record(probe->format)
-            ->probe_frames(bytes, job->image_length, UINT32_MAX - 1, &counted, failure);
-    probe->frames = counted.frames;
-    probe->plays = counted.plays;
-    return status;
-}
-
 enum status info_answer(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     struct request *request = &exchange->request;
     struct job *job = request_job(request);
     enum status status = request_check_aux(request, NULL, failure);
     if (!status) status = request_probe(request, &job->probe, failure);
-    if (!status) status = count_frames(request, &job->probe, failure);
-    if (!status) *reply = reply_json(MHD_HTTP_OK, describe(&job->probe, job->image_length));
+    if (!status)
+        status = info_count_frames(slot_bytes(request->service->slots, request->slot) +
+                                       job->image_offset,
+                                   job->image_length, &job->probe, failure);
+    if (!status) *reply = reply_json(MHD_HTTP_OK, info_json(&job->probe, job->image_length));
     return status;
 }

@@ -385,6 +385,9 @@ static enum status complete_sides(struct imaginary *imaginary, struct plan *plan
         apply_ratio(imaginary, &number[FRAME_WIDTH], &number[FRAME_HEIGHT]);
         return STATUS_OK;
     }
+    if (last(plan)->params.percent)
+        return fail(failure, STATUS_BAD_PARAM, "%s: aspectratio goes with a side in pixels",
+                    imaginary->row->name);
     long width = has(plan, "width") ? number_of(plan, "width") : 0;
     long height = has(plan, "height") ? number_of(plan, "height") : 0;
     enum status status = STATUS_OK;

@@ -50,7 +50,7 @@ static enum status compute_shapes(struct work *work, const struct image *in, uin
                                   struct failure *failure) {
     enum status status = STATUS_OK;
     for (int p = 0; p < work->plans.count && !status; p++)
-        status = plan_shapes(&work->plans.parts[p], p ? part_result(work, 0) : in, pixels_max,
+        status = plan_settle(&work->plans.parts[p], p ? part_result(work, 0) : in, pixels_max,
                              work->shapes[p], failure);
     return status;
 }

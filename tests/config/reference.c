@@ -83,11 +83,35 @@ static void the_table_has_a_row_a_key(void **state) {
     free(text);
 }
 
+/* A key that is renamed or moved would take its group's title away. */
+static void help_has_groups_in_order(void **state) {
+    (void)state;
+    static const char *const parts[] = {
+        "\naddresses and clients:\n  --listen ",
+        "\nlimits of one request:\n  --body-bytes-max ",
+        "\nlimits of all requests together:\n  --queue-jobs ",
+        "\nshared memory, a slot for each request:\n  --slots ",
+        "\ndeadlines:\n  --header-ms ",
+        "\nworkers:\n  --devices ",
+        "\nusers' operators:\n  --operators-dir ",
+        "\nstop:\n  --drain-delay-ms ",
+        "\nlog:\n  --log-format ",
+    };
+    char *text = printed(reference_help);
+    const char *at = text;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        at = strstr(at, parts[i]);
+        if (!at) fail_msg("the help has no%s", parts[i]);
+    }
+    free(text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shipped_file_is_the_table),
         cmocka_unit_test(the_file_loads_as_the_defaults),
         cmocka_unit_test(help_names_every_flag),
+        cmocka_unit_test(help_has_groups_in_order),
         cmocka_unit_test(the_table_has_a_row_a_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -225,7 +225,7 @@ class Daemon:
              "--worker-still-ms", HOUR_MS, "--idle-pressed-ms", HOUR_MS, *slots, *flags],
             stdout=subprocess.PIPE, stderr=stderr or self.log, env={**os.environ, **(env or {})})
         line = self.process.stdout.readline().decode()
-        match = re.search(r"127\.0\.0\.1:(\d+)", line)
+        match = re.search(r"(?:127\.0\.0\.1|localhost):(\d+)", line)
         assert match, f"no greeting but {line!r}; log: {self.log_text()}"
         self.port = int(match.group(1))
 

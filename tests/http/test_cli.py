@@ -45,7 +45,7 @@ def refused(*arguments, status=2, **options):
 def test_help_has_a_line_a_command():
     done = burin("--help", **TEXT)
     assert done.returncode == 0
-    for name in "serve run ops devices config health bench version worker".split():
+    for name in "serve run info ops devices config health bench version worker".split():
         assert re.search(rf"^  {name} +\w", done.stdout, re.M), name
 
 
@@ -60,13 +60,13 @@ def test_unknown_command():
     assert "burin run histeq" in refused("histeq")
 
 
-@pytest.mark.parametrize("name", "serve run ops devices config health bench version".split())
+@pytest.mark.parametrize("name", "serve run info ops devices config health bench version".split())
 def test_each_helps(name):
     done = burin(name, "--help", **TEXT)
     assert done.returncode == 0 and f"burin {name}" in done.stdout and done.stderr == ""
 
 
-@pytest.mark.parametrize("name", "serve run ops devices config health version".split())
+@pytest.mark.parametrize("name", "serve run info ops devices config health version".split())
 def test_each_refuses_an_unknown_argument(name):
     done = burin(name, "--no-such-flag", **TEXT)
     assert done.returncode == 2 and done.stderr
@@ -181,7 +181,7 @@ def test_config_refuses(command):
     assert "--queue-job; did you mean --queue-jobs?" in refused(command, "--queue-job", "3")
     assert "BURIN_QUEUE_JOBS?" in refused(command, env={"BURIN_QUEUE_JOB": "3"})
     assert "/no/such/file" in refused(command, "--config", "/no/such/file")
-    for flag, value in (("listen", "127.0.0.1:99999"), ("listen", "8080"), ("listen", "localhost:8080"),
+    for flag, value in (("listen", "127.0.0.1:99999"), ("listen", "8080"), ("listen", "example.com:8080"), ("listen", "localhost"),
                         ("listen", "unix:"), ("admin-listen", "foo"), ("devices", "gpu"), ("devices", "")):
         message = refused(command, f"--{flag}={value}")
         assert f"--{flag}: {flag.replace('-', '_')} must be" in message and f'not "{value}"' in message

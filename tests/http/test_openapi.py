@@ -145,14 +145,15 @@ def test_every_operator_with_every_parameter(service):
         for entry in op["parameters"]:
             parameter, schema = own[entry["name"]], own[entry["name"]]["schema"]
             numbers = schema["items"] if entry["type"] == "integers" else schema
-            assert schema["type"] == types[entry["type"]] and parameter["in"] == "query"
+            share = "percent_of" in entry
+            assert schema["type"] == (["integer", "string"] if share else types[entry["type"]]) and parameter["in"] == "query"
             if entry["type"] != "pair":  # its pattern does not give the range
                 assert (numbers.get("minimum"), numbers.get("maximum")) == (entry.get("min"), entry.get("max"))
             assert schema.get("default") == entry.get("default") and schema.get("enum") == entry.get("choices")
             assert parameter.get("required", False) == entry["required"]
             assert parameter["description"].startswith(entry.get("summary", ""))
             assert parameter["example"] == entry["example"] if "example" in entry else "example" in parameter
-            assert ("pattern" in schema) == (entry["type"] in ("colour", "pair"))
+            assert ("pattern" in schema) == (share or entry["type"] in ("colour", "pair"))
             if entry["type"] == "integers":
                 assert [schema["minItems"], schema["maxItems"]] == entry["counts"]
         content = resolve(document, operation["requestBody"])["content"]["multipart/form-data"]

@@ -104,7 +104,7 @@ CASES = [
     ("resize", "width=20&share=101", 400, ["share", "0..100"]),
     ("resize", "width=20&enlarge=perhaps", 400, ["enlarge", "true", "false"]),
     ("resize", "width=20&linear=2", 400, ["linear", "true", "false"]),
-    ("resize", "width=20&background=red", 400, ["background", "RRGGBB"]),
+    ("resize", "width=20&background=redd", 400, ["background", "RRGGBB"]),
     ("resize", "width=20&widht=20", 400, ['"widht"', 'did you mean "width"']),
     ("resize", "width=65535", 422, ["resize", "65535", "pixels_max"]),
     ("resize", "width=65535&height=65535", 422, ["resize", "width 65535", "height 65535", "pixels_max"]),

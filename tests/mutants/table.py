@@ -719,7 +719,7 @@ TABLE = [
     ("an operator's parameter given twice is taken twice", "pipeline/param.c",
      "if (params->given >> index & 1)", "if (false)", "unit pipeline/param"),
     ("a step's result may have any size", "pipeline/plan.c",
-     "if (status == STATUS_OK) status = check_shape(to,", "if (false) status = check_shape(to,",
+     "if (!status) status = check_shape(&shapes", "if (false) status = check_shape(&shapes",
      "http test_ops_bad_input.py"),
     ("a mask of another height fits", "pipeline/plan.c",
      "aux->width == image->width && aux->height == image->height", "aux->width == image->width",

@@ -86,7 +86,7 @@ static void bad_values(void **state) {
         { "max_bytes", "0" },       { "max_bytes", "-5" },
         { "max_bytes", "1e3" },     { "max_bytes", "9223372036854775808" },
         { "min_quality", "0" },     { "min_quality", "101" },
-        { "background", "red" },    { "background", "12345g" },
+        { "background", "redd" },   { "background", "12345g" },
         { "background", "#12345" }, { "background", "" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -50,12 +50,12 @@ static const struct wrong {
     { "gain", "1e1",
       "op: gain must be a number -0.5..10 with at most three places after the point, not "
       "\"1e1\"" },
-    { "ink", "red", "op: ink must be RRGGBB or RRGGBBAA, not \"red\"" },
-    { "ink", "12345g", "op: ink must be RRGGBB or RRGGBBAA, not \"12345g\"" },
-    { "ink", "-12345", "op: ink must be RRGGBB or RRGGBBAA, not \"-12345\"" },
-    { "ink", "##12345", "op: ink must be RRGGBB or RRGGBBAA, not \"##12345\"" },
-    { "ink", "1234567", "op: ink must be RRGGBB or RRGGBBAA, not \"1234567\"" },
-    { "ink", "", "op: ink must be RRGGBB or RRGGBBAA, not \"\"" },
+    { "ink", "redd", "op: ink must be RRGGBB, RRGGBBAA or a CSS colour name, not \"redd\"" },
+    { "ink", "12345g", "op: ink must be RRGGBB, RRGGBBAA or a CSS colour name, not \"12345g\"" },
+    { "ink", "-12345", "op: ink must be RRGGBB, RRGGBBAA or a CSS colour name, not \"-12345\"" },
+    { "ink", "##12345", "op: ink must be RRGGBB, RRGGBBAA or a CSS colour name, not \"##12345\"" },
+    { "ink", "1234567", "op: ink must be RRGGBB, RRGGBBAA or a CSS colour name, not \"1234567\"" },
+    { "ink", "", "op: ink must be RRGGBB, RRGGBBAA or a CSS colour name, not \"\"" },
     { "grid", "4", "op: grid must be 1x1..12x12, not \"4\"" },
     { "grid", "4x", "op: grid must be 1x1..12x12, not \"4x\"" },
     { "grid", "x3", "op: grid must be 1x1..12x12, not \"x3\"" },
@@ -211,9 +211,11 @@ static void colours(void **state) {
         const char *text, *back;
         uint32_t rgba;
     } table[] = {
-        { "ffffff", "ffffff", 0xffffffff },   { "#0aFf10", "0aff10", 0x0aff10ff },
-        { "00000000", "00000000", 0 },        { "#12345678", "12345678", 0x12345678 },
-        { "ABCDEFff", "abcdef", 0xabcdefff }, { "000000", "000000", 0xff },
+        { "ffffff", "ffffff", 0xffffffff },      { "#0aFf10", "0aff10", 0x0aff10ff },
+        { "00000000", "00000000", 0 },           { "#12345678", "12345678", 0x12345678 },
+        { "ABCDEFff", "abcdef", 0xabcdefff },    { "000000", "000000", 0xff },
+        { "aliceblue", "f0f8ff", 0xf0f8ffff },   { "Tomato", "ff6347", 0xff6347ff },
+        { "YELLOWGREEN", "9acd32", 0x9acd32ff }, { "transparent", "00000000", 0 },
     };
     struct params params;
     params_init(&params, list);
@@ -228,6 +230,86 @@ static void colours(void **state) {
         assert_int_equal(params_set(&params, list, "op", "ink", table[i].text, NULL), STATUS_OK);
         assert_int_equal(params.number[INK], table[i].rgba);
     }
+}
+
+/* No name: a part of one, two of them, digits of the table. */
+static void no_colours(void **state) {
+    (void)state;
+    static const char *const texts[] = { "",     "tomat", "tomatoes",         "f0f8f", "red blue",
+                                         "red ", "#red",  "aliceblue f0f8ff", "grüne", "1000000" };
+    uint32_t rgba;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_false(param_colour(texts[i], &rgba));
+}
+
+/* Half up, at least the minimum, of the parameter's own side. */
+static void percentages(void **state) {
+    (void)state;
+    enum { ACROSS, DOWN, BY };
+    static const struct param sides[] = {
+        [ACROSS] = { .name = "across",
+                     .type = PARAM_INT,
+                     .min = 1,
+                     .max = 500,
+                     .share = SHARE_OF_WIDTH },
+        [DOWN] = { .name = "down",
+                   .type = PARAM_INT,
+                   .min = 1,
+                   .max = 500,
+                   .share = SHARE_OF_HEIGHT },
+        [BY] = { .name = "by",
+                 .type = PARAM_INT,
+                 .min = -500,
+                 .max = 500,
+                 .share = SHARE_OF_WIDTH },
+        { .type = PARAM_NONE },
+    };
+    static const struct {
+        int index;
+        const char *text;
+        long number; /* of 61 x 47 */
+        const char *message;
+    } table[] = {
+        { ACROSS, "50%", 31, NULL },
+        { DOWN, "50%", 24, NULL },
+        { DOWN, "12.5%", 6, NULL },
+        { ACROSS, "0.001%", 1, NULL },
+        { ACROSS, "100%", 61, NULL },
+        { DOWN, "200%", 94, NULL },
+        { BY, "-50%", -30, NULL },
+        { BY, "-10%", -6, NULL },
+        { BY, "0%", 0, NULL },
+        { ACROSS, "0%", 0, "op: across must be 1..500, and 0% of 61 pixels is 0" },
+        { DOWN, "1100%", 0, "op: down must be 1..500, and 1100% of 47 pixels is 517" },
+        { DOWN, "-1%", 0, "op: down must be 1..500, and -1% of 47 pixels is 0" },
+    };
+    static const char *const wrong[] = { "%", "5%%", "5 %", "1.2345%", "100001%", "x%", "5%5" };
+    struct params params;
+    char text[32];
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct failure failure = { 0 };
+        const char *name = sides[table[i].index].name;
+        params_init(&params, sides);
+        assert_int_equal(params_set(&params, sides, "op", name, table[i].text, NULL), STATUS_OK);
+        param_print(&sides[table[i].index], &params, table[i].index, text, sizeof text);
+        assert_string_equal(text, table[i].text);
+        assert_int_equal(params_settle(&params, sides, "op", 61, 47, &failure),
+                         table[i].message ? STATUS_BAD_PARAM : STATUS_OK);
+        if (table[i].message) {
+            assert_string_equal(failure.message, table[i].message);
+            continue;
+        }
+        assert_int_equal(params.number[table[i].index], table[i].number);
+        assert_int_equal(params.percent, 0);
+        assert_int_equal(params_settle(&params, sides, "op", 9, 9, NULL), STATUS_OK);
+        assert_int_equal(params.number[table[i].index], table[i].number);
+    }
+    params_init(&params, sides);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(params_set(&params, sides, "op", "across", wrong[i], NULL),
+                         STATUS_BAD_PARAM);
+    params_init(&params, list);
+    assert_int_equal(params_set(&params, list, "op", "bins", "50%", NULL), STATUS_BAD_PARAM);
 }
 
 static void shown_is_cut(void **state) {
@@ -305,6 +387,8 @@ int main(void) {
         cmocka_unit_test(printed_reads_back),
         cmocka_unit_test(decimals),
         cmocka_unit_test(colours),
+        cmocka_unit_test(no_colours),
+        cmocka_unit_test(percentages),
         cmocka_unit_test(shown_is_cut),
         cmocka_unit_test(nearest),
     };

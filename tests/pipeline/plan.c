@@ -142,6 +142,57 @@ static void shapes_follow(void **state) {
         "the image: width 300 x height 200 is 60000 pixels, more than the 59999 of pixels_max");
 }
 
+/* Each step's percentages are of the image that it gets. */
+static void percentages_follow(void **state) {
+    (void)state;
+    if (!registry_find("crop")) skip();
+    struct plan plan, same;
+    struct failure failure = { 0 };
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    const struct image in = image_shape(300, 200, 3, 8);
+    char text[128];
+    assert_int_equal(plan_parse(&plan, "crop:50%;histeq;crop:width=10%,height=7", NULL), STATUS_OK);
+    assert_int_equal(plan_print(&plan, text, sizeof text, NULL), STATUS_OK);
+    assert_string_equal(text, "crop:width=50%,height=50%;histeq;crop:width=10%,height=7");
+    same = plan;
+    assert_true(plan_is_same(&plan, &same));
+    assert_int_equal(plan_settle(&plan, &in, 60000, shapes, &failure), STATUS_OK);
+    assert_false(plan_is_same(&plan, &same));
+    assert_int_equal(plan_print(&plan, text, sizeof text, NULL), STATUS_OK);
+    assert_string_equal(text, "crop:width=150,height=100;histeq;crop:width=15,height=7");
+    assert_int_equal(shapes[3].width, 15);
+    assert_int_equal(shapes[3].height, 7);
+    assert_int_equal(plan_settle(&same, &in, 59999, shapes, &failure), STATUS_TOO_LARGE);
+}
+
+/* The first value may have no name. */
+static void sizes_without_names(void **state) {
+    (void)state;
+    static const char *const table[][2] = {
+        { "crop:300x200", "crop:width=300,height=200" },
+        { "crop:300x", "crop:width=300" },
+        { "crop:x20,gravity=north", "crop:height=20,gravity=north" },
+        { "crop:7", "crop:width=7" },
+        { "crop:2.5%x20", "crop:width=2.5%,height=20" },
+        { "crop:x50%", "crop:height=50%" },
+        { "histeq:64,scale=maxabs", "histeq:bins=64,scale=maxabs" },
+    };
+    static const char *const wrong[] = {
+        "crop:x",         "crop:1x2x3", "crop:300X200", "crop:wide", "crop:gravity=north,3x4",
+        "crop:3,width=4", "histeq:3x4", "flip:3"
+    };
+    struct plan plan;
+    char text[128];
+    if (!registry_find("crop") || !registry_find("flip")) skip();
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        assert_int_equal(plan_parse(&plan, table[i][0], NULL), STATUS_OK);
+        assert_int_equal(plan_print(&plan, text, sizeof text, NULL), STATUS_OK);
+        assert_string_equal(text, table[i][1]);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(plan_parse(&plan, wrong[i], NULL), STATUS_BAD_PARAM);
+}
+
 static void an_operator_of_one_depth_takes_no_other(void **state) {
     (void)state;
     static const struct op deep = { .name = "only_16", .summary = "Tests", .depth = 16 };
@@ -180,6 +231,8 @@ int main(void) {
         cmocka_unit_test(text_is_bounded),
         cmocka_unit_test(taps_may_have_commas),
         cmocka_unit_test(shapes_follow),
+        cmocka_unit_test(percentages_follow),
+        cmocka_unit_test(sizes_without_names),
         cmocka_unit_test(users_operators_are_known),
         cmocka_unit_test(an_operator_of_one_depth_takes_no_other),
     };

@@ -499,7 +499,7 @@ def test_the_example_of_the_reference(tmp_path):
     assert code == 0, error
     assert out.endswith("OK\n  antique: amount=1 (number 0..1)\n  vignette: amount=1 (number 0..1)\n")
     code, out, _ = said(["ops", "--operators-dir", tmp_path, "antique"])
-    assert out.startswith("antique      The brown of old photographs\n    light and contrast\n    amount=1 ")
+    assert out.startswith("antique      The brown of old photographs\n    colour\n    amount=1 ")
     picture = np.random.default_rng(1).integers(0, 256, (16, 20, 3)).astype(np.uint8)
     got, _ = burin(tmp_path, "antique;vignette:amount=0.5", picture, tmp_path)
     x, y = position_xy(picture)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Addresses are numeric: no name is resolved. The file of a unix socket is remembered
+/* How it works. Addresses are numeric: no name is resolved, and `localhost` means the loopback
+ * addresses of both families (RFC 6761). The file of a unix socket is remembered
  * by device and inode, so that only our own is removed. A socket filter ignores new connections: it
  * drops the first packet of each. */
 #include "server/http/engine/listen_socket.h"
@@ -15,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -32,10 +34,12 @@ static int bind_to(const struct sockaddr *address, socklen_t length, const char 
     const int on = 1;
     if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (fd >= 0 && bind(fd, address, length) == 0 && listen(fd, BACKLOG) == 0) return fd;
-    const bool taken = errno == EADDRINUSE;
-    fail(failure, STATUS_INTERNAL, "cannot listen on %.100s: %s%s%s", text, strerror(errno),
+    const int error = errno;
+    const bool taken = error == EADDRINUSE;
+    fail(failure, STATUS_INTERNAL, "cannot listen on %.100s: %s%s%s", text, strerror(error),
          taken ? "; stop the other program or choose another port with " : "", taken ? flag : "");
     if (fd >= 0) close(fd);
+    errno = error;
     return -1;
 }
 
@@ -107,19 +111,16 @@ static bool split(const char *text, char *host, size_t size, const char **port) 
     return true;
 }
 
-int listen_socket_open(const char *text, const char *flag, bool insecure, struct socket_file *file,
-                       struct failure *failure) {
-    file->path[0] = '\0';
-    if (strncmp(text, "unix:", 5) == 0) return open_unix(text + 5, text, flag, file, failure);
-    char host[256];
-    const char *port;
+/* Returns a descriptor of the numeric HOST and PORT; TEXT is the address as it was given. */
+static int open_numeric(const char *host, const char *port, const char *text, const char *flag,
+                        bool insecure, struct failure *failure) {
     const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
                                     .ai_socktype = SOCK_STREAM };
     struct addrinfo *found = NULL;
-    if (!split(text, host, sizeof host, &port) || getaddrinfo(host, port, &hints, &found) != 0) {
+    if (getaddrinfo(host, port, &hints, &found) != 0) {
         fail(failure, STATUS_BAD_PARAM,
              "\"%.60s\" is not an address to listen on; use IP:PORT such as 127.0.0.1:8080 or "
-             "[::1]:8080, or unix:/path",
+             "[::1]:8080, localhost:8080, or unix:/path",
              text);
         return -1;
     }
@@ -134,6 +135,50 @@ int listen_socket_open(const char *text, const char *flag, bool insecure, struct
         fd = bind_to(found->ai_addr, found->ai_addrlen, text, flag, failure);
     freeaddrinfo(found);
     return fd;
+}
+
+/* Whether ERROR says that the system has no addresses of a family. */
+static bool lacks_family(int error) {
+    return error == EAFNOSUPPORT || error == EADDRNOTAVAIL;
+}
+
+/* Opens both loopback addresses, or the one that the system has. A port of 0 becomes that of the
+ * first for both. */
+static void open_localhost(const char *port, const char *text, const char *flag,
+                           int sockets[LISTEN_SOCKETS], struct failure *failure) {
+    static const char *const hosts[] = { "127.0.0.1", "::1" };
+    char address[80];
+    int count = 0;
+    for (int i = 0; i < LISTEN_SOCKETS; i++) {
+        errno = 0;
+        sockets[count] = open_numeric(hosts[i], port, text, flag, false, failure);
+        if (sockets[count] < 0 && lacks_family(errno)) continue;
+        if (sockets[count] < 0) { /* another program has the port of one: it would get requests */
+            if (count) close(sockets[0]);
+            sockets[0] = -1;
+            return;
+        }
+        listen_socket_address(sockets[count], address, sizeof address);
+        port = strrchr(address, ':') + 1;
+        count++;
+    }
+}
+
+enum status listen_socket_open(const char *text, const char *flag, bool insecure,
+                               int sockets[LISTEN_SOCKETS], struct socket_file *file,
+                               struct failure *failure) {
+    char host[256];
+    const char *port = "";
+    file->path[0] = '\0';
+    sockets[0] = sockets[1] = -1;
+    const bool numeric = strncmp(text, "unix:", 5) != 0;
+    if (!numeric)
+        sockets[0] = open_unix(text + 5, text, flag, file, failure);
+    else if (split(text, host, sizeof host, &port) && strcasecmp(host, "localhost") == 0)
+        open_localhost(port, text, flag, sockets, failure);
+    else
+        sockets[0] = open_numeric(host, port, text, flag, insecure, failure);
+    return sockets[0] >= 0 ? STATUS_OK : failure->status;
 }
 
 /* Drops the first packet (SYN) of every connection: the filter sees the TCP header, whose byte 13
@@ -181,6 +226,15 @@ void listen_socket_address(int fd, char *text, size_t size) {
                            sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
         snprintf(text, size, six ? "[%s]:%s" : "%s:%s", host, port);
     }
+}
+
+void listen_sockets_address(const int sockets[LISTEN_SOCKETS], char *text, size_t size) {
+    char address[80];
+    listen_socket_address(sockets[0], address, sizeof address);
+    if (sockets[1] < 0)
+        snprintf(text, size, "%s", address);
+    else
+        snprintf(text, size, "localhost%s", strrchr(address, ':'));
 }
 
 static int option_of(int fd, int name) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* listen_socket.h - a listening socket from text: "127.0.0.1:8080", "[::1]:8080",
- * "unix:/run/burin.sock"; or one that another program has opened and passed on.
+ * "unix:/run/burin.sock"; or one that another program has opened and passed on. "localhost:8080" is
+ * two, of IPv4 and IPv6, where the system has both.
  *
  * A unix socket leaves a file. The file of a killed daemon, at which no process listens, is
  * replaced. Any other file, and the socket of a running program, is refused and left alone.
  *
  * Used by:  front.c opens one, or checks one that was passed; listener.c and drain.c end it.
  * Owns:     nothing; the caller closes the descriptor and removes the file.
- * Fails:    listen_socket_open returns -1: STATUS_BAD_PARAM if the address can never work,
+ * Fails:    listen_socket_open: STATUS_BAD_PARAM if the address can never work,
  *           STATUS_INTERNAL if it is in use or the system refuses.
  * Threads:  the main thread.
  */
@@ -28,11 +29,15 @@ struct socket_file {
     ino_t inode;
 };
 
-/* Returns a descriptor. FLAG is the option that ADDRESS comes from, such as "--listen", for the
- * message of a failure. Without INSECURE only loopback and unix sockets are allowed. FILE is for
+/* Descriptors of one listener; -1: none, in the second place or both. */
+enum { LISTEN_SOCKETS = 2 };
+
+/* Opens SOCKETS. FLAG is the option that ADDRESS comes from, such as "--listen", for the message of
+ * a failure. Without INSECURE only loopback and unix sockets are allowed. FILE is for
  * listen_socket_remove_file. */
-int listen_socket_open(const char *address, const char *flag, bool insecure,
-                       struct socket_file *file, struct failure *failure);
+enum status listen_socket_open(const char *address, const char *flag, bool insecure,
+                               int sockets[LISTEN_SOCKETS], struct socket_file *file,
+                               struct failure *failure);
 
 /* Checks FD, which the program that started this one passed as NAME: it must be a listening stream
  * socket, at an address that listen_socket_open would accept. */
@@ -51,5 +56,8 @@ void listen_socket_ignore_new(int fd);
 
 /* For people, in the form of listen_socket_open: "127.0.0.1:8080"; "" if it is not known. */
 void listen_socket_address(int fd, char *text, size_t size);
+
+/* The same for both: "localhost:8080" for two. */
+void listen_sockets_address(const int sockets[LISTEN_SOCKETS], char *text, size_t size);
 
 #endif

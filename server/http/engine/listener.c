@@ -32,7 +32,8 @@
 struct listener {
     struct listener_options options;
     struct MHD_Daemon *library;
-    int fd; /* our copy of the socket; does not block; -1: closed */
+    int sockets[LISTEN_SOCKETS]; /* our copies; they do not block; -1: closed, or there is none */
+    int next;                    /* of these: the one that is asked first for a client */
     int wake, epoll;
     bool stop, stop_accepting; /* atomic: set by the main thread */
     bool accepts;              /* atomic: cleared by the listener's thread once it has stopped */
@@ -122,7 +123,8 @@ static unsigned connections(const struct listener *listener) {
 
 static void poll_socket(struct listener *listener, bool poll) {
     struct epoll_event event = { .events = poll ? EPOLLIN : 0, .data.u32 = LISTENING };
-    epoll_ctl(listener->epoll, EPOLL_CTL_MOD, listener->fd, &event);
+    for (int i = 0; i < LISTEN_SOCKETS; i++) /* fails where there is none */
+        epoll_ctl(listener->epoll, EPOLL_CTL_MOD, listener->sockets[i], &event);
 }
 
 static void rest(struct listener *listener) {
@@ -143,16 +145,31 @@ static void end_rest(struct listener *listener, int64_t now) {
 static int count_waiting(const void *context) {
     const struct listener *listener = context;
     const bool full = accept_balance_is_full(listener->options.connection.share);
-    return full ? listen_socket_waiting(listener->fd) : 0;
+    int waiting = 0;
+    for (int i = 0; full && i < LISTEN_SOCKETS; i++)
+        if (listener->sockets[i] >= 0) waiting += listen_socket_waiting(listener->sockets[i]);
+    return waiting;
+}
+
+/* accept4 on the sockets in turn, until one has a client or fails. */
+static int accept_any(struct listener *listener, struct sockaddr_storage *peer, socklen_t *length) {
+    int fd = -1;
+    errno = EAGAIN;
+    for (int i = 0; i < LISTEN_SOCKETS && fd < 0 && errno == EAGAIN; i++) {
+        const int from = listener->sockets[listener->next];
+        listener->next = (listener->next + 1) % LISTEN_SOCKETS;
+        if (from < 0) continue;
+        *length = sizeof *peer;
+        fd = accept4(from, (struct sockaddr *)peer, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    }
+    return fd;
 }
 
 /* The next client's socket; -1: no client waits, or no descriptor or memory is left. */
 static int accept_next(struct listener *listener, struct sockaddr_storage *peer,
                        socklen_t *length) {
     static struct log_limit limit;
-    *length = sizeof *peer;
-    const int fd =
-        accept4(listener->fd, (struct sockaddr *)peer, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    const int fd = accept_any(listener, peer, length);
     const int error = errno;
     int left_out;
     if (fd >= 0 || (error != EMFILE && error != ENFILE && error != ENOBUFS && error != ENOMEM))
@@ -189,7 +206,8 @@ static void accept_clients(struct listener *listener) {
 /* From now on the listening socket is not touched: the main thread may close it. */
 static void stop_accepting(struct listener *listener) {
     if (!listener->accepts || !__atomic_load_n(&listener->stop_accepting, __ATOMIC_ACQUIRE)) return;
-    epoll_ctl(listener->epoll, EPOLL_CTL_DEL, listener->fd, NULL);
+    for (int i = 0; i < LISTEN_SOCKETS; i++)
+        epoll_ctl(listener->epoll, EPOLL_CTL_DEL, listener->sockets[i], NULL);
     listener->rest_until_ns = 0;
     __atomic_store_n(&listener->accepts, false, __ATOMIC_RELEASE);
 }
@@ -275,14 +293,15 @@ static bool start_thread(struct listener *listener) {
     return add_source(listener, info->epoll_fd, SOCKETS) &&
            add_source(listener, listener->wake, WAKE) &&
            (options->pipe < 0 || add_source(listener, options->pipe, PIPE)) &&
-           add_source(listener, listener->fd, LISTENING) &&
+           add_source(listener, listener->sockets[0], LISTENING) &&
+           (listener->sockets[1] < 0 || add_source(listener, listener->sockets[1], LISTENING)) &&
            pthread_create(&listener->thread, NULL, run, listener) == 0;
 }
 
 static bool start(struct listener *listener) {
     struct listener_options *options = &listener->options;
-    if (listener->fd < 0 || listener->wake < 0 || listener->epoll < 0) return false;
-    fcntl(listener->fd, F_SETFL, O_NONBLOCK); /* service managers pass sockets that block */
+    if (listener->sockets[0] < 0 || listener->wake < 0 || listener->epoll < 0) return false;
+    fcntl(listener->sockets[0], F_SETFL, O_NONBLOCK); /* service managers pass sockets that block */
     if (options->balance)
         options->connection.share =
             accept_balance_join(options->balance, (int)options->connections_max);
@@ -300,7 +319,8 @@ static void release(struct listener *listener) {
     if (listener->library) MHD_stop_daemon(listener->library);
     if (listener->wake >= 0) close(listener->wake);
     if (listener->epoll >= 0) close(listener->epoll);
-    if (listener->fd >= 0) close(listener->fd);
+    for (int i = 0; i < LISTEN_SOCKETS; i++)
+        if (listener->sockets[i] >= 0) close(listener->sockets[i]);
     admission_destroy(listener->options.connection.admission);
     free(listener);
 }
@@ -310,7 +330,8 @@ struct listener *listener_open(const struct listener_options *options) {
     if (!listener) return NULL;
     listener->options = *options;
     listener->accepts = true;
-    listener->fd = fcntl(options->fd, F_DUPFD_CLOEXEC, 0);
+    for (int i = 0; i < LISTEN_SOCKETS; i++)
+        listener->sockets[i] = fcntl(options->sockets[i], F_DUPFD_CLOEXEC, 0);
     listener->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     listener->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (start(listener)) return listener;
@@ -321,17 +342,17 @@ struct listener *listener_open(const struct listener_options *options) {
 /* An inherited socket is closed, neither shut down, which would end it for every process, nor given
  * a filter, which would stay and hide all clients from its next owner. */
 void listener_stop_accepting(struct listener *listener) {
-    if (listener->fd < 0) return;
+    if (listener->sockets[0] < 0) return;
     if (!listener->options.inherited) {
-        listen_socket_ignore_new(listener->fd);
+        for (int i = 0; i < LISTEN_SOCKETS; i++) listen_socket_ignore_new(listener->sockets[i]);
         return;
     }
     accept_balance_leave(listener->options.connection.share);
     __atomic_store_n(&listener->stop_accepting, true, __ATOMIC_RELEASE);
     listener_wake(listener);
     while (__atomic_load_n(&listener->accepts, __ATOMIC_ACQUIRE)) usleep(1000);
-    close(listener->fd);
-    listener->fd = -1;
+    close(listener->sockets[0]); /* the only one that is inherited */
+    listener->sockets[0] = -1;
 }
 
 void listener_wake(struct listener *listener) {

@@ -16,13 +16,14 @@
 #define BURIN_LISTENER_H
 
 #include "server/http/engine/connection.h"
+#include "server/http/engine/listen_socket.h"
 
 #include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct listener_options {
-    int fd;         /* a listening socket; the caller closes it */
+    int sockets[LISTEN_SOCKETS]; /* of listen_socket.h; the caller closes them */
     bool inherited; /* other processes share it, or will: nothing may be changed on it */
     unsigned connections_max;
     struct accept_balance *balance; /* with the other listeners of the socket; NULL: none */

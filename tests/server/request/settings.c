@@ -78,7 +78,7 @@ static void bad_values_are_refused_with_a_word_that_helps(void **state) {
         { "histeq", "quality", "85x", "1..100" },
         { "histeq", "quality", "", "1..100" },
         { "histeq", "compression", "4", "0..3" },
-        { "histeq", "background", "red", "RRGGBB" },
+        { "histeq", "background", "redd", "RRGGBB" },
         { "histeq", "background", "12345g", "RRGGBB" },
         { "histeq", "damaged", "yes", "refuse or accept" },
         { "histeq", "device", "gpu", "cuda" },
