@@ -44,7 +44,7 @@ SEARCHES = [
     ("unsharp", "sharpen"), ("quarters", "rotate"), ("  edge ", "edge"), ("bw", "grayscale"), ("xyzzy", None)]
 
 
-def test_groups_and_search(fresh, daemon):
+def test_groups_and_search(fresh, daemon, axe):
     """Groups are the records'. A search finds by anybody's word, and each word of other tools finds its operator; a word for what no
     operator does finds none, whatever hint the daemon has for it."""
     listed = daemon.get("/ops").json
@@ -63,6 +63,8 @@ def test_groups_and_search(fresh, daemon):
         found = names(fresh)
         assert found[:1] == ([first] if first else []), query
         assert fresh.text("#palette-found").startswith(f"{len(found)} operator" if first else "Nothing found."), query
+
+    axe(fresh, "#palette-fold")  # where nothing is found
 
     words = [[op["name"], word] for op in daemon.get("/ops").json["operators"] for word in op.get("aliases", [])]
     assert len(words) > 80
