@@ -245,6 +245,8 @@ def test_why_it_cannot_be_saved(page, tmp_path, axe):
         assert page.text("#saving-problem strong") == title and detail in page.text("#saving-problem span")
         assert page.find("#download").get_property("disabled") and not page.visible("#notice")
         assert in_sight(page, "#saving-problem strong")
+        covers = page.run("return innerWidth < 700")
+        assert page.run("return document.getElementById('add-step').checkVisibility({ visibilityProperty: true })") != covers
         if kind == "jpeg":
             axe(page, "#saving")
         page.run("delete document.documentElement.dataset.saving")  # of the picture before
