@@ -104,13 +104,22 @@ const causes = [
     [/cannot be stopped/, (title) => `Too slow as ${title}`],
 ];
 
+/** In the words of the panel, which has no min_quality. */
+function detailOf({ message }) {
+    const [, bytes, quality] = /takes (\d+) bytes at quality (\d+)/.exec(message) ?? [];
+    if (!bytes) return sentenceOf(message);
+    const least = `It has ${byteCount(Number(bytes))} at quality ${quality}, the lowest.`;
+    return `${least} Raise the size limit, or make the picture smaller.`;
+}
+
 function showProblem(error, { type }) {
     const { title } = formatOf(type);
     const cause = causes.find(([pattern]) => pattern.test(error.message));
     byId('saving-problem').replaceChildren(
         element('strong', {}, cause?.[1](title) ?? titleOf(error) ?? `Not saved as ${title}`),
-        element('span', {}, sentenceOf(error.message)),
+        element('span', {}, detailOf(error)),
     );
+    byId('saving-problem').scrollIntoView({ block: 'nearest' });
 }
 
 const percent = (share) =>

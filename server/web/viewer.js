@@ -212,7 +212,7 @@ export class Viewer {
         this.showLabels(scene);
         byId('zoom').textContent = scene
             ? `${Number((this.zoom * 100).toPrecision(this.zoom < 0.1 ? 2 : 3))} %`
-            : '–';
+            : '';
         this.showFrames(scene);
         for (const act of this.painted) act();
     }

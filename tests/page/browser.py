@@ -146,6 +146,10 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
                                     {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
 
+    def scheme(self, name):
+        """The system's: light or dark; None: the browser's own."""
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": name}] if name else []})
+
     def resize(self, width, height):
         """The window has another size, and the viewer fills its part of it."""
         self.size(width, height)

@@ -6,6 +6,7 @@ import pathlib
 import pytest
 from PIL import Image
 
+from accessibility import Eye, axe_core
 from browser import WINDOW, Browser
 from conftest import Daemon
 
@@ -37,6 +38,12 @@ def photo(tmp_path_factory):
     path = tmp_path_factory.mktemp("photo") / "rocket.png"
     Image.open(ROCKET).convert("RGB").save(path)
     return path
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory):
+    """axe(page, "#notice"): asserts that everybody can use this part in each window and scheme; without parts, the whole page."""
+    return Eye(axe_core(tmp_path_factory))
 
 
 @pytest.fixture

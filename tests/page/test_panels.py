@@ -4,6 +4,7 @@ import pytest
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 
+from accessibility import PHONE
 from browser import needs_browser
 from test_page_browser import in_sight
 from window import take_steps_away
@@ -150,13 +151,14 @@ def sheet(page):
     return shown, round((844 - box(page, "#sheet-head")[1]) / 8.44)
 
 
-def test_the_sheet_and_its_tabs(phone, photo):
+def test_the_sheet_and_its_tabs(phone, photo, axe):
     """The picture is always in sight above it. A search opens it, and so does a new step."""
     phone.choose_file(photo)
     phone.opened()
     assert sheet(phone) == (["steps-panel"], 44)
     phone.click("#tab-statistics")
     assert sheet(phone) == (["statistics-panel"], 44)
+    axe(phone, "#sheet-head", "#statistics-panel", windows=PHONE)
     phone.click("#tab-statistics")
     shown, height = sheet(phone)
     assert shown == [] and height < 10
@@ -197,13 +199,14 @@ def test_the_sheet_is_dragged(phone):
     assert sheet(phone)[1] == 72
 
 
-def test_several_pictures_have_a_tab(phone, photo):
+def test_several_pictures_have_a_tab(phone, photo, axe):
     """It does not stay chosen when the list is closed, in a wide window either."""
     assert not phone.visible("#tab-queue")
     phone.choose_file(f"{photo}\n{photo}")
     phone.opened()
     assert phone.visible("#tab-queue") and sheet(phone)[0] == ["queue"]
     assert phone.run("return document.getElementById('tab-queue').ariaExpanded") == "true"
+    axe(phone, "#sheet-head", "#queue", windows=PHONE)
     phone.click("#queue-close")
     assert not phone.visible("#tab-queue") and sheet(phone)[0] == ["steps-panel"]
 

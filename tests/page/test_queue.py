@@ -345,7 +345,7 @@ def torn(path, size=(300, 200)):
 ACCEPT = "#queue-list li:nth-child(2) .queue-state button"
 
 
-def test_what_can_be_read_of_a_damaged_picture(page, tmp_path):
+def test_what_can_be_read_of_a_damaged_picture(page, tmp_path, axe):
     """Its row offers that, the others are made; it is made as `burin run --damaged accept` makes it, and joins the archive."""
     paths = pictures(tmp_path / "in", 2)
     paths.insert(1, torn(tmp_path / "torn.jpg"))
@@ -359,6 +359,8 @@ def test_what_can_be_read_of_a_damaged_picture(page, tmp_path):
     assert [state for _, state, _ in rows(page)] == ["done", "failed", "done", "failed"] and "--damaged" not in rows(page)[1][2]
     button = page.find(ACCEPT)
     assert button.text == "Use what can be read"
+    page.run("document.documentElement.dataset.tab = 'queue'")  # of a telephone's sheet
+    axe(page, "#queue")
     page.run("document.querySelector(arguments[0]).focus(); document.querySelector(arguments[0]).click()", ACCEPT)
     page.wait("document.querySelector('#queue-list li:nth-child(2)').dataset.state === 'done' && !document.getElementById('queue-run').hidden")
     assert page.run("return document.activeElement.textContent") == "torn.jpg"

@@ -15,6 +15,7 @@ from PIL import Image
 
 from browser import needs_browser
 from conftest import BURIN, Daemon, encode, noise, smooth, wait_until
+from test_page_browser import in_sight
 from window import check_canvas, run_pixels, take_steps_away
 
 pytest_plugins = "page_fixtures"
@@ -229,9 +230,11 @@ REFUSALS = [
 ]
 
 
-def test_why_it_cannot_be_saved(page, tmp_path):
-    """The cause stands in the panel, and goes with the next choice."""
+def test_why_it_cannot_be_saved(page, tmp_path, axe):
+    """The cause stands in the panel, in sight on a telephone too, and goes with the next choice."""
     for kind, choices, size, title, detail in REFUSALS:
+        if kind == "jpeg":
+            page.size(375, 812)
         path = tmp_path / f"for-{kind}.png"
         path.write_bytes(encode(smooth(*size), "PNG"))
         page.choose_file(path)
@@ -241,6 +244,11 @@ def test_why_it_cannot_be_saved(page, tmp_path):
         page.wait("document.querySelector('#saving-problem strong')", f"why it cannot be {kind}")
         assert page.text("#saving-problem strong") == title and detail in page.text("#saving-problem span")
         assert page.find("#download").get_property("disabled") and not page.visible("#notice")
+        assert in_sight(page, "#saving-problem strong")
+        covers = page.run("return innerWidth < 700")
+        assert page.run("return document.getElementById('add-step').checkVisibility({ visibilityProperty: true })") != covers
+        if kind == "jpeg":
+            axe(page, "#saving")
         page.run("delete document.documentElement.dataset.saving")  # of the picture before
         choose(page, type="png")
         assert size_shown(page, "png") > 0
