@@ -187,7 +187,7 @@ static bool put_step(const struct step *step, char *text, size_t size, size_t *u
     const char *before = ":";
     for (int i = 0; list && list[i].type != PARAM_NONE; i++) {
         const struct param *param = &list[i];
-        bool taps = param->type == PARAM_TAPS;
+        bool taps = param_is_list(param->type);
         if (taps ? !step->params.tap_count
                  : step->params.number[i] == param->def && !param->required)
             continue;

@@ -27,8 +27,8 @@ def messages(daemon, name):
 
 # The words of other tools: what must be named in the answer.
 ALIASES = {
-    "sigmoidal-contrast": ["contrast", "levels"], "normalize": ["clahe", "histeq"], "equalize": ["histeq"], "saturation": ["no operator"],
-    "tint": ["no operator"], "sepia": ["no operator"], "hue": ["no operator"], "watermark": ["nothing is drawn"],
+    "sigmoidal-contrast": ["contrast", "levels"], "normalize": ["clahe", "histeq"], "equalize": ["histeq"], "saturate": ["saturation"],
+    "colorize": ["tint"], "vintage": ["sepia"], "modulate": ["hue", "saturation"], "recomb": ["matrix"], "watermark": ["nothing is drawn"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negative": ["negate"],
     "invert": ["negate"], "pixelate": ["resize", "zoom"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
     "median": ["no operator", "blur"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "pad": ["contain"],
@@ -47,7 +47,7 @@ def test_words_of_other_tools(daemon, name):
 @pytest.mark.parametrize("word, found", [("autocontrast", {"histeq", "clahe"}), ("equalize", {"histeq"}), ("removeobject", {"carve"}),
                                          ("thumbnail", {"resize"}), ("placeholder", {"blurhash", "thumbhash"}), ("mirror", {"flop"}),
                                          ("filter", {"convolve"}), ("denoise", {"blur"}), ("trim", {"crop", "extract", "smartcrop"}),
-                                         ("median", set()), ("noise", set()), ("saturation", set())])
+                                         ("median", set()), ("noise", set()), ("vignette", set())])
 def test_a_search_finds_what_the_hint_names(word, found):
     listed = json.loads(burin("ops", "--json").stdout)["operators"]
     assert {op["name"] for op in listed if word in op.get("aliases", [])} == found & operators()
