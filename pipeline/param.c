@@ -244,15 +244,20 @@ static enum status set_word(struct params *params, int index, const struct param
 
 /* Reads one tap at *TEXT and moves *TEXT past it and the separator behind it. */
 static bool read_tap(const char **text, const struct param *param, int32_t *tap) {
-    char *end;
-    errno = 0;
-    long number = strtol(*text, &end, 10);
-    if (end == *text || errno || number < param->min || number > param->max) return false;
-    if (*end && *end != ',' && !isspace((unsigned char)*end)) return false;
-    while (isspace((unsigned char)*end)) end++;
+    static const char blanks[] = " \t\n\v\f\r";
+    char word[32];
+    long number;
+    const char *start = *text + strspn(*text, blanks), *end = start;
+    while (*end && *end != ',' && !strchr(blanks, *end)) end++;
+    if (end - start >= (ptrdiff_t)sizeof word) return false;
+    memcpy(word, start, (size_t)(end - start));
+    word[end - start] = '\0';
+    if (!(param->type == PARAM_MATRIX ? param_decimal : param_integer)(word, &number) ||
+        number < param->min || number > param->max)
+        return false;
+    end += strspn(end, blanks);
     if (*end == ',') {
-        end++;
-        while (isspace((unsigned char)*end)) end++;
+        end += 1 + strspn(end + 1, blanks);
         if (!*end || *end == ',') return false;
     }
     *text = end;
@@ -264,9 +269,10 @@ static enum status set_taps(struct params *params, const struct param *param, co
                             const char *value, struct failure *failure) {
     int32_t taps[TAPS_MAX];
     int count = 0;
+    const int most = param_list_max(param->type);
     const char *text = value;
-    while (*text && count < TAPS_MAX && read_tap(&text, param, &taps[count])) count++;
-    if (*text || (count != 9 && count != 25)) {
+    while (*text && count < most && read_tap(&text, param, &taps[count])) count++;
+    if (*text || (count != 9 && count != most)) {
         char range[64], shown[PARAM_SHOWN_MAX];
         param_range(param, range, sizeof range);
         return fail(failure, STATUS_BAD_PARAM, "%s: %s must be %s, not \"%s\"", owner, param->name,
@@ -292,7 +298,7 @@ enum status params_set(struct params *params, const struct param *list, const ch
         status = set_int(params, index, param, owner, value, failure);
     else if (param->type == PARAM_DECIMAL)
         status = set_decimal(params, index, param, owner, value, failure);
-    else if (param->type == PARAM_TAPS)
+    else if (param_is_list(param->type))
         status = set_taps(params, param, owner, value, failure);
     else
         status = set_word(params, index, param, owner, value, failure);
@@ -328,7 +334,7 @@ enum status params_settle(struct params *params, const struct param *list, const
 bool params_is_valid(const struct params *params, const struct param *list, int index) {
     const struct param *param = &list[index];
     const long number = params->number[index];
-    bool valid = params->tap_count == 9 || params->tap_count == 25;
+    bool valid = params->tap_count == 9 || params->tap_count == param_list_max(param->type);
     switch (param->type) {
     case PARAM_BOOL: return number == 0 || number == 1;
     case PARAM_CHOICE: return number >= 0 && number < count_choices(param);
@@ -338,6 +344,7 @@ bool params_is_valid(const struct params *params, const struct param *list, int 
                PAIR_FIRST(number) <= param->max && PAIR_SECOND(number) >= param->min &&
                PAIR_SECOND(number) <= param->max;
     case PARAM_TAPS:
+    case PARAM_MATRIX:
         for (int i = 0; valid && i < params->tap_count; i++)
             valid = params->taps[i] >= param->min && params->taps[i] <= param->max;
         return valid;
@@ -364,8 +371,9 @@ void param_range(const struct param *param, char *text, size_t size) {
         append(text, size, &used, "integer %ld..%ld", param->min, param->max);
     else if (param->type == PARAM_TAPS)
         append(text, size, &used, "9 or 25 integers %ld..%ld", param->min, param->max);
-    else if (param->type == PARAM_DECIMAL)
-        append(text, size, &used, "number %s..%s",
+    else if (param->type == PARAM_DECIMAL || param->type == PARAM_MATRIX)
+        append(text, size, &used,
+               param->type == PARAM_DECIMAL ? "number %s..%s" : "9 or 12 numbers %s..%s",
                param_decimal_print(param->min, (char[DECIMAL_TEXT_MAX]){ 0 }),
                param_decimal_print(param->max, (char[DECIMAL_TEXT_MAX]){ 0 }));
     else if (param->type == PARAM_BOOL)
@@ -402,6 +410,9 @@ void param_print(const struct param *param, const struct params *params, int ind
         append(text, size, &used, "%s", param_pair_print(number, (char[PAIR_TEXT_MAX]){ 0 }));
     for (int i = 0; param->type == PARAM_TAPS && i < params->tap_count; i++)
         append(text, size, &used, "%s%d", i ? " " : "", params->taps[i]);
+    for (int i = 0; param->type == PARAM_MATRIX && i < params->tap_count; i++)
+        append(text, size, &used, "%s%s", i ? " " : "",
+               param_decimal_print(params->taps[i], (char[DECIMAL_TEXT_MAX]){ 0 }));
 }
 
 static char folded(char c) {

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-enum { PARAMS_MAX = 12, CHOICES_MAX = 10, TAPS_MAX = 25 };
+enum { PARAMS_MAX = 12, CHOICES_MAX = 10, TAPS_MAX = 25, MATRIX_MAX = 12 };
 
 /* The side of an operator's input that a percentage is of; PARAM_INT alone. */
 enum param_share { SHARE_NONE, SHARE_OF_WIDTH, SHARE_OF_HEIGHT };
@@ -37,7 +37,18 @@ enum param_type {
     PARAM_DECIMAL, /* at most three places after the point; its number is in thousandths */
     PARAM_COLOUR,  /* RRGGBB, RRGGBBAA in hexadecimal, or a CSS name; its number is 0xRRGGBBAA */
     PARAM_PAIR,    /* two integers as in 4x3, both in the range; its number is PAIR(4, 3) */
+    PARAM_MATRIX,  /* 9 or 12 decimals like PARAM_TAPS: 3 rows; its taps are in thousandths */
 };
+
+/* Whether a parameter has `taps` in place of a number; an operator has one such at most. */
+static inline bool param_is_list(enum param_type type) {
+    return type == PARAM_TAPS || type == PARAM_MATRIX;
+}
+
+/* Returns the longer of the two lengths that a list may have; the shorter is 9. */
+static inline int param_list_max(enum param_type type) {
+    return type == PARAM_MATRIX ? MATRIX_MAX : TAPS_MAX;
+}
 
 /* A pair of integers 0..65535 as one number. */
 #define PAIR(first, second) ((long)(first) << 16 | (second))
@@ -52,7 +63,7 @@ struct param {
     const char *summary; /* one line, no full stop */
     const char *unit;    /* "bins", "levels"...; NULL: none */
     enum param_type type;
-    long min, max; /* inclusive; PARAM_TAPS, PARAM_PAIR: of each integer */
+    long min, max; /* inclusive; of a list or a pair: of each number */
     long def;
     long example;  /* for a trial run of an operator whose defaults do not suffice; 0: none */
     bool required; /* no default: must be given */

@@ -240,7 +240,7 @@ static bool put_step(const struct step *step, char *text, size_t size, size_t *u
     const char *before = ":";
     for (int i = 0; list && list[i].type != PARAM_NONE; i++) {
         const struct param *param = &list[i];
-        bool taps = param->type == PARAM_TAPS, percent = step->params.percent >> i & 1;
+        bool taps = param_is_list(param->type), percent = step->params.percent >> i & 1;
         if (percent ? false
             : taps  ? !step->params.tap_count
                     : step->params.number[i] == param->def && !param->required)

@@ -52,9 +52,9 @@ static bool put_number(struct plan_data *data, long number) {
     return fits;
 }
 
-/* True if PARAM is the operator's only list of taps, which struct params holds apart. */
+/* True if PARAM is the operator's only list, which struct params holds apart. */
 static bool is_taps(const struct param *param) {
-    return param->type == PARAM_TAPS;
+    return param_is_list(param->type);
 }
 
 static bool is_default(const struct params *params, const struct param *list, int i) {

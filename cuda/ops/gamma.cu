@@ -4,10 +4,11 @@
 
 #include "cuda/tone.cuh"
 
-enum { GAMMA_KEY = 0x67616d6d };
+static const struct tone_operator tone = { gamma_fill, tone_make16<gamma_fill>, 0x67616d6d,
+                                           "gamma" };
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
-    return tone_run<gamma_fill>(context, calls, count, TONE_ALL, GAMMA_KEY, "gamma");
+    return tone_run(context, calls, count, TONE_ALL, tone);
 }
 
 extern "C" const struct cuda_op cuda_op_gamma = { NULL, run };

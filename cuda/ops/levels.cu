@@ -4,11 +4,11 @@
 
 #include "cuda/tone.cuh"
 
-enum { LEVELS_KEY = 0x6c657665 };
+static const struct tone_operator tone = { levels_fill, tone_make16<levels_fill>, 0x6c657665,
+                                           "levels" };
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
-    return tone_run<levels_fill>(
-        context, calls, count, levels_channel(calls[0].params, &calls[0].in), LEVELS_KEY, "levels");
+    return tone_run(context, calls, count, levels_channel(calls[0].params, &calls[0].in), tone);
 }
 
 extern "C" const struct cuda_op cuda_op_levels = { NULL, run };

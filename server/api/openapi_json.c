@@ -93,7 +93,7 @@ static void put_next(struct json_writer *json, const char *text) {
 
 static void number(struct json_writer *json, const struct param *param, long value) {
     char text[DECIMAL_TEXT_MAX];
-    if (param->type == PARAM_DECIMAL)
+    if (param->type == PARAM_DECIMAL || param->type == PARAM_MATRIX)
         json_writer_add(json, param_decimal_print(value, text));
     else
         json_writer_number(json, value);
@@ -101,7 +101,7 @@ static void number(struct json_writer *json, const struct param *param, long val
 
 /* A default out of range means "not given". */
 static bool has_default(const struct param *param) {
-    if (param->required || param->type == PARAM_TAPS) return false;
+    if (param->required || param_is_list(param->type)) return false;
     const bool ranged = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
     return !ranged || (param->def >= param->min && param->def <= param->max);
 }
@@ -114,6 +114,7 @@ static void value(struct json_writer *json, const struct param *param, long valu
     case PARAM_COLOUR: json_writer_string(json, param_colour_print((uint32_t)value, text)); break;
     case PARAM_PAIR: json_writer_string(json, param_pair_print(value, text)); break;
     case PARAM_TAPS: json_writer_add(json, "[0,0,0,0,1,0,0,0,0]"); break;
+    case PARAM_MATRIX: json_writer_add(json, "[1,0,0,0,1,0,0,0,1]"); break;
     default: number(json, param, value);
     }
 }
@@ -138,7 +139,7 @@ static void schema(struct json_writer *json, const struct param *param) {
     static const char *const types[] = {
         [PARAM_INT] = "integer", [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "string",
         [PARAM_TAPS] = "array",  [PARAM_DECIMAL] = "number", [PARAM_COLOUR] = "string",
-        [PARAM_PAIR] = "string",
+        [PARAM_PAIR] = "string", [PARAM_MATRIX] = "array",
     };
     json_writer_key(json, "schema");
     json_writer_add(json, "{");
@@ -150,12 +151,13 @@ static void schema(struct json_writer *json, const struct param *param) {
     if (param->type == PARAM_CHOICE) choices(json, param);
     if (param->type == PARAM_COLOUR) put_next(json, "'pattern':'" OPENAPI_COLOUR "'");
     if (param->type == PARAM_PAIR) put_next(json, "'pattern':'^[0-9]+x[0-9]+$'");
-    if (param->type == PARAM_TAPS) {
-        put_next(json, "'items':{'type':'integer'");
+    if (param_is_list(param->type)) {
+        put_next(json, param->type == PARAM_TAPS ? "'items':{'type':'integer'"
+                                                 : "'items':{'type':'number'");
         range(json, param);
         json_writer_add(json, "}");
         json_writer_key_number(json, "minItems", 9);
-        json_writer_key_number(json, "maxItems", TAPS_MAX);
+        json_writer_key_number(json, "maxItems", param_list_max(param->type));
     }
     if (has_default(param)) {
         json_writer_key(json, "default");
@@ -173,7 +175,7 @@ static void parameter(struct json_writer *json, const struct param *param) {
     json_writer_key_string(json, "name", param->name);
     json_writer_key_string(json, "description", text);
     if (param->required) put_next(json, "'required':true");
-    if (param->type == PARAM_TAPS) put_next(json, "'style':'form','explode':false");
+    if (param_is_list(param->type)) put_next(json, "'style':'form','explode':false");
     schema(json, param);
     json_writer_key(json, "example");
     value(json, param,

@@ -8,7 +8,7 @@
 static const char *const type_names[] = {
     [PARAM_INT] = "integer",   [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "choice",
     [PARAM_TAPS] = "integers", [PARAM_DECIMAL] = "number", [PARAM_COLOUR] = "colour",
-    [PARAM_PAIR] = "pair",
+    [PARAM_PAIR] = "pair",     [PARAM_MATRIX] = "numbers",
 };
 
 static json_t *choices_json(const struct param *param) {
@@ -19,13 +19,13 @@ static json_t *choices_json(const struct param *param) {
 }
 
 static json_t *number_json(const struct param *param, long number) {
-    if (param->type != PARAM_DECIMAL) return json_integer(number);
+    if (param->type != PARAM_DECIMAL && param->type != PARAM_MATRIX) return json_integer(number);
     return number % 1000 ? json_real((double)number / 1000) : json_integer(number / 1000);
 }
 
 /* NULL: the parameter has no default. */
 static json_t *default_json(const struct param *param) {
-    if (param->required || param->type == PARAM_TAPS) return NULL;
+    if (param->required || param_is_list(param->type)) return NULL;
     if (param->type == PARAM_BOOL) return json_boolean(param->def);
     if (param->type == PARAM_CHOICE) return json_string(param->choices[param->def]);
     if (param->type == PARAM_COLOUR) {
@@ -45,7 +45,7 @@ static json_t *param_json(const struct param *param) {
     json_t *json =
         json_pack("{s:s, s:s, s:s*, s:s*}", "name", param->name, "type", type_names[param->type],
                   "summary", param->summary, "unit", param->unit);
-    if (param->type == PARAM_INT || param->type == PARAM_TAPS || param->type == PARAM_DECIMAL ||
+    if (param->type == PARAM_INT || param_is_list(param->type) || param->type == PARAM_DECIMAL ||
         param->type == PARAM_PAIR) {
         json_object_set_new(json, "min", number_json(param, param->min));
         json_object_set_new(json, "max", number_json(param, param->max));
@@ -54,8 +54,8 @@ static json_t *param_json(const struct param *param) {
         json_object_set_new(json, "percent_of",
                             json_string(param->share == SHARE_OF_WIDTH ? "width" : "height"));
     if (param->type == PARAM_CHOICE) json_object_set_new(json, "choices", choices_json(param));
-    if (param->type == PARAM_TAPS)
-        json_object_set_new(json, "counts", json_pack("[i, i]", 9, TAPS_MAX));
+    if (param_is_list(param->type))
+        json_object_set_new(json, "counts", json_pack("[i, i]", 9, param_list_max(param->type)));
     json_object_set_new(json, "default", default_json(param)); /* NULL sets nothing */
     if (param->example) json_object_set_new(json, "example", number_json(param, param->example));
     json_object_set_new(json, "required", json_boolean(param->required));

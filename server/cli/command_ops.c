@@ -26,7 +26,7 @@ static int usage(FILE *out, int code) {
 
 /* A default out of range means "not given". */
 static bool has_default(const struct param *param) {
-    if (param->required || param->type == PARAM_TAPS) return false;
+    if (param->required || param_is_list(param->type)) return false;
     const bool number = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
     return !number || (param->def >= param->min && param->def <= param->max);
 }

@@ -66,15 +66,23 @@ json_t *operations_load(const char *text, char why[PARAM_SHOWN_MAX]) {
     return NULL;
 }
 
-/* "1 2 3" */
+static bool print_item(const json_t *value, char *text, size_t size) {
+    if (json_is_integer(value))
+        return snprintf(text, size, "%lld", (long long)json_integer_value(value)) < (int)size;
+    /* Twelve digits keep a decimal's three places exact. */
+    return json_is_real(value) && snprintf(text, size, "%.12g", json_real_value(value)) < (int)size;
+}
+
+/* "1 2 3.5" */
 static bool print_list(const json_t *list, char *text, size_t size) {
     size_t used = 0, i;
     json_t *item;
     text[0] = '\0';
     json_array_foreach (list, i, item) {
-        if (!json_is_integer(item) || used > size - 24) return false;
-        used += (size_t)snprintf(text + used, size - used, i ? " %lld" : "%lld",
-                                 (long long)json_integer_value(item));
+        if (used > size - 24) return false;
+        if (i) text[used++] = ' ';
+        if (!print_item(item, text + used, size - used)) return false;
+        used += strlen(text + used);
     }
     return true;
 }
@@ -83,14 +91,8 @@ bool operations_value(const json_t *value, char text[JSON_VALUE_MAX]) {
     if (json_is_array(value)) return print_list(value, text, JSON_VALUE_MAX);
     if (json_is_string(value))
         return snprintf(text, JSON_VALUE_MAX, "%s", json_string_value(value)) < JSON_VALUE_MAX;
-    if (json_is_integer(value))
-        snprintf(text, JSON_VALUE_MAX, "%lld", (long long)json_integer_value(value));
-    else if (json_is_real(value)) /* twelve digits keep a decimal's three places exact */
-        snprintf(text, JSON_VALUE_MAX, "%.12g", json_real_value(value));
-    else if (json_is_boolean(value))
-        snprintf(text, JSON_VALUE_MAX, "%s", json_is_true(value) ? "true" : "false");
-    else
-        return false;
+    if (!json_is_boolean(value)) return print_item(value, text, JSON_VALUE_MAX);
+    snprintf(text, JSON_VALUE_MAX, "%s", json_is_true(value) ? "true" : "false");
     return true;
 }
 

@@ -150,7 +150,7 @@ json_t *operations_load(const char *text, char why[PARAM_SHOWN_MAX]);
 
 enum { JSON_VALUE_MAX = 256 };
 
-/* Prints a string, a number, true or false, or a short list of integers in the form that a query
+/* Prints a string, a number, true or false, or a short list of numbers in the form that a query
  * has. False: VALUE is something else, or too long. */
 bool operations_value(const json_t *value, char text[JSON_VALUE_MAX]);
 

@@ -2,7 +2,7 @@
 // help.
 import { element } from './element.js';
 import { acceptedRange } from './geometry.js';
-import { defaultText, identityTaps, setValue, sideOf } from './plan.js';
+import { defaultText, identityList, listColumns, setValue, sideOf } from './plan.js';
 import { fillSlider } from './slider.js';
 
 let fields = 0;
@@ -313,24 +313,24 @@ function colourField(parameter, step, _sizeOf, changed) {
     );
 }
 
-function tapsField(parameter, step, _sizeOf, changed) {
+function listField(parameter, step, _sizeOf, changed) {
     const id = `field-${++fields}`;
     const grid = element('div', {});
+    const { type, counts } = parameter;
+    const columnsOf = (count) => listColumns(type, count);
     function cells() {
-        const taps = (step.values[parameter.name] ?? identityTaps(parameter.counts[0])).split(
-            /[ ,]+/,
-        );
-        const side = Math.round(Math.sqrt(taps.length));
-        grid.className = `grid-of size-${side}`;
+        const taps = (step.values[parameter.name] ?? identityList(type, counts[0])).split(/[ ,]+/);
+        const columns = columnsOf(taps.length);
+        grid.className = `grid-of size-${columns}`;
         grid.replaceChildren(
             ...taps.map((tap, i) => {
                 const cell = element('input', {
                     type: 'number',
                     min: parameter.min,
                     max: parameter.max,
-                    step: 1,
+                    step: type === 'numbers' ? 0.001 : 1,
                     value: tap,
-                    'aria-label': `${parameter.name}, row ${Math.floor(i / side) + 1}, column ${(i % side) + 1}`,
+                    'aria-label': `${parameter.name}, row ${Math.floor(i / columns) + 1}, column ${(i % columns) + 1}`,
                 });
                 cell.addEventListener('input', () => {
                     if (cell.value === '' || !cell.checkValidity()) return;
@@ -346,13 +346,13 @@ function tapsField(parameter, step, _sizeOf, changed) {
     const size = element(
         'select',
         { 'aria-label': `${parameter.name}: size` },
-        ...parameter.counts.map((count) =>
-            element('option', { value: count }, `${Math.sqrt(count)} × ${Math.sqrt(count)}`),
+        ...counts.map((count) =>
+            element('option', { value: count }, `${count / columnsOf(count)} × ${columnsOf(count)}`),
         ),
     );
     size.value = String((step.values[parameter.name] ?? '').split(/[ ,]+/).length);
     size.addEventListener('change', () => {
-        step.values[parameter.name] = identityTaps(Number(size.value));
+        step.values[parameter.name] = identityList(type, Number(size.value));
         cells();
         changed(false);
     });
@@ -409,7 +409,8 @@ const makers = {
     choice: choiceField,
     colour: colourField,
     pair: pairField,
-    integers: tapsField,
+    integers: listField,
+    numbers: listField,
 };
 
 /**

@@ -13,9 +13,14 @@ export function defaultText(parameter) {
     return parameter.default === undefined ? undefined : String(parameter.default);
 }
 
-/** The kernel that changes nothing, to begin with if taps are required. */
-export function identityTaps(count) {
-    return Array.from({ length: count }, (_, i) => (i === (count - 1) / 2 ? 1 : 0)).join(',');
+/** Numbers in a row of a list of COUNT: a kernel is square, a matrix of colours has three rows. */
+export const listColumns = (type, count) => (type === 'numbers' ? count / 3 : Math.sqrt(count));
+
+/** The kernel or matrix that changes nothing, to begin with if it is required. */
+export function identityList(type, count) {
+    const columns = listColumns(type, count);
+    const isOne = (i) => (type === 'numbers' ? i % (columns + 1) === 0 : i === (count - 1) / 2);
+    return Array.from({ length: count }, (_, i) => (isOne(i) ? 1 : 0)).join(',');
 }
 
 /** The picture's side that limits a number of pixels. */
@@ -47,8 +52,8 @@ function emptyStep(operator) {
     const values = named();
     for (const parameter of operator.parameters) {
         if (!parameter.required) continue;
-        if (parameter.type === 'integers')
-            values[parameter.name] = identityTaps(parameter.counts[0]);
+        if (parameter.counts)
+            values[parameter.name] = identityList(parameter.type, parameter.counts[0]);
         else if (parameter.type === 'choice') values[parameter.name] = parameter.choices[0];
         else if (parameter.type === 'boolean') values[parameter.name] = 'false';
         else values[parameter.name] = String(Math.min(Math.max(0, parameter.min), parameter.max));

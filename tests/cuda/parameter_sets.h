@@ -80,6 +80,8 @@ static const struct {
     { "levels", "black=30,white=31" },
     { "levels", "black=20,white=230,gamma=0.6,channel=red" },
     { "levels", "black=99,white=188,channel=blue" },
+    { "matrix", "matrix=0.393 0.769 0.189 1.349 -0.686 0.168 -0.272 0.534 -0.131" },
+    { "matrix", "matrix=7.999 -7.999 7.999 -7.999 -7.999 -7.999 -7.999 7.999 0.1 0.2 0.3 -0.25" },
     { "edge", "kernel=sobel5,border=zero,binary=true,threshold=60,brightness=25" },
     { "edge", "kernel=sobel5,threshold=200,brightness=-90" },
     { "edge", "border=zero,binary=true,threshold=254" },

@@ -27,8 +27,8 @@ def messages(daemon, name):
 
 # The words of other tools: what must be named in the answer.
 ALIASES = {
-    "sigmoidal-contrast": ["contrast", "levels"], "normalize": ["clahe", "histeq"], "equalize": ["histeq"], "saturation": ["no operator"],
-    "tint": ["no operator"], "sepia": ["no operator"], "hue": ["no operator"],
+    "sigmoidal-contrast": ["contrast", "levels"], "normalize": ["clahe", "histeq"], "equalize": ["histeq"], "saturate": ["saturation"],
+    "colorize": ["tint"], "vintage": ["sepia"], "modulate": ["hue", "saturation"], "recomb": ["matrix"],
     "watermark": ["composite", "overlay", "no text"], "stamp": ["composite"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negative": ["negate"],
     "invert": ["negate"], "pixelate": ["resize", "zoom"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
@@ -48,7 +48,7 @@ def test_words_of_other_tools(daemon, name):
 @pytest.mark.parametrize("word, found", [("autocontrast", {"histeq", "clahe"}), ("equalize", {"histeq"}), ("removeobject", {"carve"}),
                                          ("thumbnail", {"resize"}), ("placeholder", {"blurhash", "thumbhash"}), ("mirror", {"flop"}),
                                          ("filter", {"convolve"}), ("denoise", {"blur"}), ("trim", {"crop", "extract", "smartcrop"}),
-                                         ("median", set()), ("noise", {"median"}), ("extend", {"pad", "resize"}), ("saturation", set())])
+                                         ("median", set()), ("noise", {"median"}), ("extend", {"pad", "resize"}), ("vignette", set())])
 def test_a_search_finds_what_the_hint_names(word, found):
     listed = json.loads(burin("ops", "--json").stdout)["operators"]
     assert {op["name"] for op in listed if word in op.get("aliases", [])} == found & operators()

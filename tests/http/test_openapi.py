@@ -132,7 +132,7 @@ def check_answer(document, operation, answer):
 def test_every_operator_with_every_parameter(service):
     daemon, document = service
     types = {"integer": "integer", "number": "number", "boolean": "boolean", "choice": "string", "integers": "array",
-             "colour": "string", "pair": "string"}
+             "colour": "string", "pair": "string", "numbers": "array"}
     listed = daemon.get("/ops").json["operators"]
     assert {op["name"] for op in listed} >= ({"white", "deep", "total", "tally"} if CC else set())
     for op in listed:
@@ -144,7 +144,7 @@ def test_every_operator_with_every_parameter(service):
         assert list(own) == [p["name"] for p in op["parameters"]]
         for entry in op["parameters"]:
             parameter, schema = own[entry["name"]], own[entry["name"]]["schema"]
-            numbers = schema["items"] if entry["type"] == "integers" else schema
+            numbers = schema["items"] if "counts" in entry else schema
             share = "percent_of" in entry
             assert schema["type"] == (["integer", "string"] if share else types[entry["type"]]) and parameter["in"] == "query"
             if entry["type"] != "pair":  # its pattern does not give the range
@@ -154,7 +154,7 @@ def test_every_operator_with_every_parameter(service):
             assert parameter["description"].startswith(entry.get("summary", ""))
             assert parameter["example"] == entry["example"] if "example" in entry else "example" in parameter
             assert ("pattern" in schema) == (share or entry["type"] in ("colour", "pair"))
-            if entry["type"] == "integers":
+            if "counts" in entry:
                 assert [schema["minItems"], schema["maxItems"]] == entry["counts"]
         content = resolve(document, operation["requestBody"])["content"]["multipart/form-data"]
         assert list(content["schema"]["properties"]) == ["image"] + [part["name"] for part in op["parts"]]

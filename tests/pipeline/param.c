@@ -169,6 +169,43 @@ static void printed_reads_back(void **state) {
     }
 }
 
+/* Thousandths in a list's place; 9 or 12 of them. */
+static void a_matrix(void **state) {
+    (void)state;
+    static const struct param matrix[] = {
+        { .name = "matrix", .type = PARAM_MATRIX, .min = -7999, .max = 7999 },
+        { .type = PARAM_NONE },
+    };
+    static const char *const wrong[] = { "1 2 3 4 5 6 7 0",          "1 2 3 4 5 6 7 0 1 2 3",
+                                         "1 2 3 4 5 6 7 0 8",        "1 2 3 4 5 6 7 0 1.0001",
+                                         "1 2 3 4 5 6 7 0 -8.0",     "1,2,,3 4 5 6 7 0 1",
+                                         "1 2 3 4 5 6 7 0 1,",       "1 2 3 4 5 6 7 0 1e0",
+                                         "1 2 3 4 5 6 7 0 1 0x1 1 1" };
+    struct params params;
+    struct failure failure = { 0 };
+    char text[200];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        params_init(&params, matrix);
+        assert_int_equal(params_set(&params, matrix, "op", "matrix", wrong[i], &failure),
+                         STATUS_BAD_PARAM);
+        assert_non_null(strstr(failure.message, "matrix must be 9 or 12 numbers -7.999..7.999"));
+    }
+    params_init(&params, matrix);
+    assert_int_equal(params_set(&params, matrix, "op", "matrix",
+                                " 0.393,-7.999, 7.999\t0 1 -0.5 2.25 3 0 1 1 -0.001", NULL),
+                     STATUS_OK);
+    assert_int_equal(params.tap_count, 12);
+    assert_int_equal(params.taps[0], 393);
+    assert_int_equal(params.taps[11], -1);
+    assert_true(params_is_valid(&params, matrix, 0));
+    param_print(&matrix[0], &params, 0, text, sizeof text);
+    assert_string_equal(text, "0.393 -7.999 7.999 0 1 -0.5 2.25 3 0 1 1 -0.001");
+    params.taps[3] = 8000;
+    assert_false(params_is_valid(&params, matrix, 0));
+    params.taps[3] = 0, params.tap_count = 25;
+    assert_false(params_is_valid(&params, matrix, 0));
+}
+
 static void decimals(void **state) {
     (void)state;
     static const struct {
@@ -385,6 +422,7 @@ int main(void) {
         cmocka_unit_test(twice_and_missing),
         cmocka_unit_test(no_list),
         cmocka_unit_test(printed_reads_back),
+        cmocka_unit_test(a_matrix),
         cmocka_unit_test(decimals),
         cmocka_unit_test(colours),
         cmocka_unit_test(no_colours),

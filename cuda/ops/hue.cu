@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One pass over memory: cuda/colour_matrix.cuh. */
+#include "pipeline/ops/hue.h"
+
+#include "cuda/colour_matrix.cuh"
+
+static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
+    return colour_matrix_run(context, calls, count, hue_weights(calls[0].params), true, "hue");
+}
+
+extern "C" const struct cuda_op cuda_op_hue = { NULL, run };
