@@ -30,7 +30,7 @@ ALIASES = {
     "contrast": ["clahe", "histeq"], "normalize": ["clahe", "histeq"], "equalize": ["histeq"], "saturation": ["no operator"],
     "tint": ["no operator"], "sepia": ["no operator"], "hue": ["no operator"], "watermark": ["nothing is drawn"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negate": ["convolve", "-1"],
-    "invert": ["convolve", "-1"], "pixelate": ["resize", "zoom"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
+    "invert": ["convolve", "-1"], "mosaic": ["pixelate"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
     "despeckle": ["median"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "border": ["pad", "contain"],
     "sobel": ["edge"], "unsharp": ["sharpen"], "average": ["mean"], "palette": ["dominant"], "metadata": ["/info"],
     "quality": ["max_bytes"]}
