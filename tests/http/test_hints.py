@@ -31,7 +31,7 @@ ALIASES = {
     "colorize": ["tint"], "vintage": ["sepia"], "modulate": ["hue", "saturation"], "recomb": ["matrix"],
     "watermark": ["composite", "overlay", "no text"], "stamp": ["composite"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negative": ["negate"],
-    "invert": ["negate"], "pixelate": ["resize", "zoom"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
+    "invert": ["negate"], "mosaic": ["pixelate"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
     "despeckle": ["median"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "border": ["pad", "contain"],
     "sobel": ["edge"], "unsharp": ["sharpen"], "average": ["mean"], "palette": ["dominant"], "metadata": ["/info"],
     "quality": ["max_bytes"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""extract, crop, pad, smartcrop, rotate, flip, flop, zoom and gamma against numpy and 40-digit arithmetic. Alone:
+"""extract, crop, pad, pixelate, smartcrop, rotate, flip, flop, zoom and gamma against numpy and 40-digit arithmetic. Alone:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_moves.py"""
 import mpmath
 import numpy as np
@@ -51,6 +51,19 @@ def test_borders(depth, channels):
                              "mirror": {"mode": "symmetric"}}.items():
             step = f"pad:top={top},right={right},bottom={bottom},left={left},around={around},background=404040"
             assert np.array_equal(run(image, step), np.pad(image, [(top, bottom), (left, right), (0, 0)][:image.ndim], **mode)), step
+
+
+@pytest.mark.parametrize("depth,channels", KINDS)
+@pytest.mark.parametrize("size", [2, 5, 16, 1024])
+def test_blocks(size, depth, channels):
+    image = picture((66, 123), depth, channels).astype(np.int64)
+    corners = range(0, 66, size), range(0, 123, size)
+    sums = np.add.reduceat(np.add.reduceat(image, corners[0], 0), corners[1], 1)
+    counts = np.outer(*(np.minimum(size, side - np.array(starts)) for side, starts in zip((66, 123), corners)))
+    counts = counts.reshape(counts.shape + (1,) * (image.ndim - 2))
+    means = (2 * sums + counts) // (2 * counts)
+    wanted = means.repeat(size, 0).repeat(size, 1)[:66, :123]
+    assert np.array_equal(run(image.astype(np.uint8 if depth == 8 else np.uint16), f"pixelate:size={size}"), wanted)
 
 
 def levels(maximum, gamma, values):
