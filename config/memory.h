@@ -20,7 +20,8 @@
 enum { SLOT_BASE_BYTES = 128 << 10, SLOTS_GPU = 128 };
 
 /* The most bytes of a pixel, which has 16 bits and alpha; and of those that a job's runs leave for
- * one another in a slot: a picture from a cell with gray masks, and one for a cell to encode. */
+ * one another in a slot: a picture from a cell with gray masks, or two whose pixels are limited
+ * together, and one for a cell to encode. */
 enum { PIXEL_BYTES_MAX = 8, LEFT_BYTES_MAX = 2 * PIXEL_BYTES_MAX + OP_AUX_MAX };
 
 /* Returns the most bytes that all slots together keep beyond that. With a GPU, uploads reach

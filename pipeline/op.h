@@ -33,10 +33,17 @@ extern "C" {
 
 enum { OP_AUX_MAX = 2 };
 
+/* The form in which an operator gets an extra image. */
+enum aux_kind {
+    AUX_MASK,   /* 8-bit gray, as large as the operator's input */
+    AUX_PICTURE /* RGBA of any size, with the depth of its file; must be given */
+};
+
 /* An extra image that an operator takes beside its input, such as a mask. */
 struct op_aux {
     const char *name;    /* name of the form field and of the option of `burin run`; NULL: none */
     const char *summary; /* one line, no full stop */
+    enum aux_kind kind;
 };
 
 /* One image that passes through one operator; in device memory where a GPU runs it. */
@@ -45,7 +52,7 @@ struct op_call {
     const struct params *params;
     struct image in;
     struct image out;             /* shape from op.size; every pixel must be written */
-    struct image aux[OP_AUX_MAX]; /* 8-bit gray, as large as `in`; width 0: not given */
+    struct image aux[OP_AUX_MAX]; /* as its enum aux_kind says; width 0: not given */
     struct image table;           /* of op.by_profile: srgb_table.h; width 0: none */
     struct image
         common; /* result of the shared call that op.common asked for; width 0: there was none */

@@ -23,8 +23,9 @@ static const struct {
       "no operator changes hues; one of your own can (burin check --help)" },
     { " posterise posterize quantize round roundcorners solarize vignette ",
       "no operator does that; one of your own can (burin check --help)" },
-    { " blend composite draw overlay text watermark watermarkimage ",
-      "nothing is drawn on an image here" },
+    { " blend logo overlay stamp watermark watermarkimage ",
+      "use composite with a picture as the part overlay; no text is drawn" },
+    { " annotate caption draw text ", "no text is drawn here; composite lays a picture over it" },
     { " cover contain downscale inside miniature reduce scale shrink size small smaller thumb "
       "thumbnail thumbs upscale ",
       "use resize" },

@@ -78,9 +78,13 @@ enum status plan_give(struct plan *plan, const char *name, const char *value,
 }
 
 int plan_aux_step(const struct plan *plan) {
-    for (int s = 0; s < plan->count; s++)
-        if (plan->steps[s].op->aux[0].name) return s;
-    return -1;
+    int first = -1;
+    for (int s = plan->count - 1; s >= 0; s--) {
+        const struct op_aux *aux = plan->steps[s].op->aux;
+        const bool needs = first >= 0 && plan->steps[first].op->aux[0].kind == AUX_PICTURE;
+        if (aux[0].name && (aux[0].kind == AUX_PICTURE || !needs)) first = s;
+    }
+    return first;
 }
 
 int plan_aux(const struct plan *plan, const char *name) {
@@ -92,8 +96,25 @@ int plan_aux(const struct plan *plan, const char *name) {
     return -1;
 }
 
-const char *plan_aux_name(const struct plan *plan, int place) {
-    return plan->steps[plan_aux_step(plan)].op->aux[place].name;
+const struct op_aux *plan_aux_at(const struct plan *plan, int place) {
+    return &plan->steps[plan_aux_step(plan)].op->aux[place];
+}
+
+enum status plan_aux_complete(const struct plan *plan, uint32_t given, struct failure *failure) {
+    const int step = plan_aux_step(plan);
+    for (int s = 0; s < plan->count; s++) {
+        const struct op *op = plan->steps[s].op;
+        if (!op->aux[0].name || op->aux[0].kind != AUX_PICTURE || (s == step && (given & 1)))
+            continue;
+        if (s == step || step < 0)
+            return fail(failure, STATUS_BAD_PARAM,
+                        "%s needs a further image: send it as the part %s, or with --%s FILE",
+                        op->name, op->aux[0].name, op->aux[0].name);
+        return fail(failure, STATUS_BAD_PARAM,
+                    "only one step of a request gets the part %s: use a request for each",
+                    op->aux[0].name);
+    }
+    return STATUS_OK;
 }
 
 enum status plan_complete(const struct plan *plan, struct failure *failure) {
@@ -352,6 +373,7 @@ enum status plan_aux_fits(const struct plan *plan, const char *name, const struc
                           const struct image *shapes, struct failure *failure) {
     const int step = plan_aux_step(plan);
     const struct image *image = &shapes[step];
+    if (plan_aux_at(plan, plan_aux(plan, name))->kind == AUX_PICTURE) return STATUS_OK;
     if (aux->width == image->width && aux->height == image->height) return STATUS_OK;
     return fail(failure, STATUS_MISMATCH,
                 "%s is %u x %u pixels, but the image that %s gets is %u x %u; they must be the "

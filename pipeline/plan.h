@@ -56,14 +56,18 @@ enum status plan_give(struct plan *plan, const char *name, const char *value,
 /* True if the last step's operator has a parameter NAME. */
 bool plan_takes(const struct plan *plan, const char *name);
 
-/* The step that gets the request's further images: the first whose operator takes any, or -1. */
+/* The step that gets the request's further images: the first whose operator needs any, else the
+ * first whose operator takes any, or -1. */
 int plan_aux_step(const struct plan *plan);
 
 /* The index of the image called NAME in the `aux` of that step's operator; -1: there is none. */
 int plan_aux(const struct plan *plan, const char *name);
 
-/* The name of the image at PLACE, an index that plan_aux returned. */
-const char *plan_aux_name(const struct plan *plan, int place);
+/* The record of the image at PLACE, an index that plan_aux returned. */
+const struct op_aux *plan_aux_at(const struct plan *plan, int place);
+
+/* STATUS_BAD_PARAM unless the images of bits GIVEN, by place, are all that the steps need. */
+enum status plan_aux_complete(const struct plan *plan, uint32_t given, struct failure *failure);
 
 /* STATUS_BAD_PARAM unless every step has its required parameters. */
 enum status plan_complete(const struct plan *plan, struct failure *failure);
@@ -120,8 +124,8 @@ bool plan_is_same(const struct plan *a, const struct plan *b);
 /* True if the operator of a step was added to its set: a user wrote it. */
 bool plan_has_user_operators(const struct plan *plan);
 
-/* STATUS_MISMATCH unless AUX, the shape of the further image NAME, is as large as the image that
- * the step of plan_aux_step gets. SHAPES is from plan_shapes. */
+/* STATUS_MISMATCH unless AUX, the shape of the mask NAME, is as large as the image that the step of
+ * plan_aux_step gets; a picture may have any size. SHAPES is from plan_shapes. */
 enum status plan_aux_fits(const struct plan *plan, const char *name, const struct image *aux,
                           const struct image *shapes, struct failure *failure);
 

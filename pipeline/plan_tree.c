@@ -204,6 +204,15 @@ int plan_tree_aux_part(const struct plan_tree *tree) {
     return -1;
 }
 
+enum status plan_tree_aux_complete(const struct plan_tree *tree, uint32_t given,
+                                   struct failure *failure) {
+    const bool branches_get = plan_tree_aux_part(tree) > 0;
+    enum status status = STATUS_OK;
+    for (int p = 0; !status && p < tree->count; p++)
+        status = plan_aux_complete(&tree->parts[p], (p > 0) == branches_get ? given : 0, failure);
+    return status;
+}
+
 bool plan_tree_has_user_operators(const struct plan_tree *tree) {
     bool any = false;
     for (int p = 0; p < tree->count; p++) any |= plan_has_user_operators(&tree->parts[p]);

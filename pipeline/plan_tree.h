@@ -62,6 +62,11 @@ const char *plan_tree_unit(const struct plan_tree *tree);
  * else the first branch with such a step; then all branches get them. -1: none. */
 int plan_tree_aux_part(const struct plan_tree *tree);
 
+/* plan_aux_complete for all parts. GIVEN: the images that this part gets, and all branches if it is
+ * one. */
+enum status plan_tree_aux_complete(const struct plan_tree *tree, uint32_t given,
+                                   struct failure *failure);
+
 bool plan_tree_has_user_operators(const struct plan_tree *tree);
 
 /* ---- work that branches share: one further call of the operator that several branches begin with,

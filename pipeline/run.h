@@ -101,7 +101,7 @@ struct run_tree {
 };
 
 /* All items have the channels and the depth of the first. items[i].aux: shapes of the caller's
- * further images, 8-bit gray (width 0: none), each as large as the image that their step gets
+ * further images (aux_image.h; width 0: none); masks are as large as the image that their step gets
  * (plan_aux_step, plan_shapes). An item whose shape the plan refuses makes the whole call fail:
  * check with plan_shapes before. STATUS_NO_MEMORY leaves the lane unchanged; so do STATUS_CANCELLED
  * and STATUS_DEADLINE, if an item is cancelled or expires while the device waits for memory. */

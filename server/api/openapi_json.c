@@ -198,12 +198,18 @@ static void body(struct json_writer *json, const struct op *op) {
         json_writer_key_string(json, "description", op->aux[i].summary);
         json_writer_add(json, "}");
     }
-    put(json, "},'required':['image']},'example':{'image':'" OPENAPI_PICTURE "'");
+    const bool needs = op->aux[0].kind == AUX_PICTURE;
+    put(json, "},'required':['image'");
+    if (needs) {
+        next(json);
+        json_writer_string(json, op->aux[0].name);
+    }
+    put(json, "]},'example':{'image':'" OPENAPI_PICTURE "'");
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++) {
         json_writer_key(json, op->aux[i].name);
         put(json, "'" OPENAPI_PICTURE "'");
     }
-    put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
+    put(json, needs ? "}}}}" : "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
 }
 
 /* The statuses of failed requests with an image. */

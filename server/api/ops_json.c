@@ -91,8 +91,9 @@ static json_t *op_json(const struct op *op) {
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
         all &= append(params, param_json(param));
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
-        all &= append(
-            parts, json_pack("{s:s, s:s}", "name", op->aux[i].name, "summary", op->aux[i].summary));
+        all &= append(parts, json_pack("{s:s, s:s, s:s}", "name", op->aux[i].name, "summary",
+                                       op->aux[i].summary, "kind",
+                                       op->aux[i].kind == AUX_PICTURE ? "picture" : "mask"));
     json_t *json = json_pack("{s:s, s:s*, s:s, s:s*, s:o*, s:o, s:o, s:s*}", "name", op->name,
                              "title", op->title, "summary", op->summary, "group",
                              op_group_name(op->group), "aliases", aliases_json(op, &all),

@@ -19,11 +19,12 @@ const char *ops_values(const struct op *op);
 
 /* {"groups": ["size and place"...], "operators": [{"name", "title", "summary", "group", "aliases",
  * "parameters": [{"name", "type", "summary", "unit", "min", "max", "choices", "counts", "default",
- * "example", "required"}], "parts": [{"name", "summary"}], "values", "depth"}]}. "groups" has the
- * order of a menu; "title" is an everyday name, "aliases" are words of other tools that lead to
- * it. Left out are: members of an operator or a parameter that it does not have; "values", which is
- * ops_values(), if an operator reports none; "depth", 8 or 16, if it takes both. "parts" are
- * additional images of the upload. Returns a new reference. */
+ * "example", "required"}], "parts": [{"name", "summary", "kind"}], "values", "depth"}]}. "groups"
+ * has the order of a menu; "title" is an everyday name, "aliases" are words of other tools that
+ * lead to it. Left out are: members of an operator or a parameter that it does not have; "values",
+ * which is ops_values(), if an operator reports none; "depth", 8 or 16, if it takes both. "parts"
+ * are additional images of the upload: a "mask" may be sent, a "picture" must. Returns a new
+ * reference. */
 json_t *ops_json(const struct op_set *ops);
 
 #endif

@@ -67,8 +67,9 @@ static enum status read_aux(struct state *state, const struct aux_option *option
     struct aux_file *aux = &state->aux[place];
     enum status status = files_read(option->path, &aux->bytes, &aux->length, failure);
     if (status == STATUS_OK)
-        status = probe_image(aux->bytes, aux->length, &state->limits.probe, &aux->probe, failure);
-    if (status == STATUS_OK) status = probe_check_data(&aux->probe, false, failure);
+        status =
+            aux_image_probe(plan_aux_at(&state->options.plan, place)->kind, aux->bytes, aux->length,
+                            &state->probe.shape, &state->limits.probe, &aux->probe, failure);
     return fail_named(option->name, status, failure);
 }
 
@@ -147,7 +148,7 @@ static enum status decode(struct state *state, struct failure *failure) {
         const struct aux_file *aux = &state->aux[p];
         if (aux->length)
             status =
-                fail_named(plan_aux_name(&state->options.plan, p),
+                fail_named(plan_aux_at(&state->options.plan, p)->name,
                            aux_image_decode(aux->bytes, aux->length, &aux->probe, &state->limits,
                                             &state->progress, &state->item.aux[p], failure),
                            failure);
@@ -369,6 +370,7 @@ static void report(const struct state *state) {
  * size that their step needs. */
 static enum status lay_out(struct state *state, struct failure *failure) {
     struct options *options = &state->options;
+    uint32_t given = 0;
     enum status status = plan_shapes(&options->plan, &state->probe.shape,
                                      state->limits.probe.pixels_max, state->shapes, failure);
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++) {
@@ -376,8 +378,11 @@ static enum status lay_out(struct state *state, struct failure *failure) {
         const int place = plan_aux(&options->plan, name);
         status = plan_aux_fits(&options->plan, name, &state->aux[place].probe.shape, state->shapes,
                                failure);
-        state->item.aux[place] = aux_image_shape(&state->aux[place].probe);
+        state->item.aux[place] =
+            aux_image_shape(plan_aux_at(&options->plan, place)->kind, &state->aux[place].probe);
+        given |= UINT32_C(1) << place;
     }
+    if (status == STATUS_OK) status = plan_aux_complete(&options->plan, given, failure);
     if (status == STATUS_OK && !options->encode.format)
         encode_options_as_input(
             &options->encode, &state->probe,

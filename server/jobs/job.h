@@ -15,6 +15,7 @@
 #ifndef BURIN_JOB_H
 #define BURIN_JOB_H
 
+#include "pipeline/aux_image.h"
 #include "pipeline/codec.h"
 #include "pipeline/image.h"
 #include "pipeline/plan_tree.h"
@@ -65,9 +66,10 @@ enum job_run {
 struct job_aux {
     uint64_t offset, length; /* length 0: none was sent */
     char name[AUX_NAME_MAX]; /* of the part */
+    enum aux_kind kind;
     struct probe probe;
     bool apart;             /* decoded in a cell */
-    uint64_t pixels_offset; /* of the gray rows that this leaves, if it is */
+    uint64_t pixels_offset; /* of the rows that this leaves, if it is */
 };
 
 /* One result of a job. */
@@ -162,7 +164,16 @@ static inline uint64_t job_pixels_bytes(const struct image *image) {
     return image_row_bytes(image) * (uint64_t)image->height;
 }
 
-/* Heap bytes that decoding AUX takes beside the gray pixels, at most. MOST: as of
+static inline struct image job_aux_shape(const struct job_aux *aux) {
+    return aux_image_shape(aux->kind, &aux->probe);
+}
+
+static inline uint64_t job_aux_pixels(const struct job_aux *aux) {
+    const struct image shape = job_aux_shape(aux);
+    return job_pixels_bytes(&shape);
+}
+
+/* Heap bytes that decoding AUX takes beside its pixels, at most. MOST: as of
  * codec_memory_decode. */
 static inline uint64_t job_aux_memory(const struct job_aux *aux, size_t most) {
     return image_bytes(&aux->probe.shape) + codec_memory_decode(&aux->probe, most);

@@ -6,7 +6,6 @@
 #include "server/request/request.h"
 
 #include "config/memory.h"
-#include "pipeline/aux_image.h"
 #include "pipeline/plan_tree.h"
 #include "server/jobs/codec_choice.h"
 #include "server/request/capacity.h"
@@ -189,14 +188,15 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
                     aux->name);
     const struct probe_limits limits = request_limits(request);
     struct job_aux *out = &request_job(request)->aux[place];
-    out->offset = aux->offset;
-    out->length = aux->length;
+    out->offset = aux->offset, out->length = aux->length;
+    out->kind = plan_aux_at(&work->plans.parts[part], place)->kind;
     snprintf(out->name, sizeof out->name, "%s", aux->name);
     const uint8_t *bytes = slot_bytes(request->service->slots, request->slot) + aux->offset;
-    enum status status = probe_image(bytes, aux->length, &limits, &out->probe, failure);
+    const struct image *image = &request_job(request)->probe.shape;
+    enum status status =
+        aux_image_probe(out->kind, bytes, aux->length, image, &limits, &out->probe, failure);
     if (!status)
         status = grant_check_type(&request->grant, format_name(out->probe.format), failure);
-    if (!status) status = probe_check_data(&out->probe, false, failure);
     fail_named(aux->name, status, failure);
     if (status == STATUS_NOT_AN_IMAGE) /* a 415 would mean the main image */
         status = failure->status = STATUS_BAD_PARAM;
@@ -213,7 +213,8 @@ enum status request_check_aux(struct request *request, const struct work *work,
     enum status status = STATUS_OK;
     for (int i = 0; !status && i < request->upload.aux_count; i++)
         status = check_aux(request, &request->upload.aux[i], work, failure);
-    return status;
+    if (status || !work) return status;
+    return plan_tree_aux_complete(&work->plans, aux_there(request_job(request)), failure);
 }
 
 /* ---- animations */
@@ -357,9 +358,8 @@ static void place_pixels(struct job *job) {
         struct job_aux *aux = &job->aux[p];
         aux->apart = aux->length && format_record(aux->probe.format)->contained;
         if (!aux->apart) continue;
-        const struct image gray = aux_image_shape(&aux->probe);
         aux->pixels_offset = at;
-        at += job_pixels_bytes(&gray);
+        at += job_aux_pixels(aux);
     }
     job->pixels_end = at > job->pixels_offset ? at : 0;
 }

@@ -3,7 +3,7 @@
 import { byId, element } from './element.js';
 import { saveBlob } from './files.js';
 import { fitted, madeFor, noteOn } from './mask.js';
-import { maskField } from './mask_field.js';
+import { fileField, maskField } from './mask_field.js';
 import { kindOf, Masks } from './masks.js';
 import { page, stepList, viewer } from './page.js';
 import { showPictures } from './stages.js';
@@ -205,6 +205,10 @@ export class Brush {
 
     field(step, part) {
         const { name } = part;
+        const choose = (file) => this.takeFile(step, name, file);
+        const remove = () => this.takeFile(step, name, null);
+        if (part.kind === 'picture')
+            return fileField(part, step, { choose, remove, note: () => '', buttons: [], refresh() {} });
         return maskField(part, step, {
             kind: kindOf(name),
             verb: wordsOf(name).verb,
@@ -212,9 +216,9 @@ export class Brush {
             isPainted: () => this.isOn && this.part === name,
             note: (file) => noteOn(file, stepList.sizeBefore(step)),
             paint: () => (this.isOn && this.part === name ? page.bench.leave() : this.start(name)),
-            choose: (file) => this.takeFile(step, name, file),
             save: () => this.saveFile(step, name),
-            remove: () => this.takeFile(step, name, null),
+            choose,
+            remove,
         });
     }
 

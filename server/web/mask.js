@@ -132,6 +132,29 @@ export async function fitted(file, frame) {
     return made;
 }
 
+const scaled = new WeakMap(); // by file: { scale, made }
+
+/** FILE's picture at SCALE, at most 1, as a PNG; FILE itself at 1. */
+export async function scaledFile(file, scale) {
+    if (scale === 1) return file;
+    const last = scaled.get(file);
+    if (last?.scale === scale) return last.made;
+    const draw = ({ bitmap }) => {
+        const sides = [bitmap.width, bitmap.height].map((side) => Math.max(1, Math.round(side * scale)));
+        const canvas = new OffscreenCanvas(...sides);
+        const context = canvas.getContext('2d');
+        context.imageSmoothingQuality = 'high';
+        context.drawImage(bitmap, 0, 0, ...sides);
+        bitmap.close();
+        return canvas.convertToBlob();
+    };
+    const made = decode(file)
+        .then(draw)
+        .catch(() => file); // the daemon will say why
+    scaled.set(file, { scale, made });
+    return made;
+}
+
 /** A remark on a file for FRAME; '': none. */
 export function noteOn(file, frame) {
     const own = ownSizes.get(file);

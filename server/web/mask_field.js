@@ -1,4 +1,4 @@
-// The field of a file that a step takes: chosen, or painted on the picture.
+// The field of a file that a step takes: chosen, or a mask painted on the picture.
 import { element } from './element.js';
 import { accepted } from './files.js';
 
@@ -7,10 +7,10 @@ let fields = 0;
 const button = (text, more) => element('button', { type: 'button', ...more }, text);
 
 /**
- * ACT: { paint, isPainted, canPaint, choose(file), save, remove, note }: what the buttons do, and
- * what they show. KIND: the class of the mask's colour. VERB: for "Paint what to keep".
+ * ACT: { choose(file), remove, note(file), buttons, refresh(file) }: what is done with a file, the
+ * remark on it, more buttons, and what they show.
  */
-export function maskField({ name, summary }, step, { kind, verb, ...act }) {
+export function fileField({ name, summary }, step, act) {
     const id = `file-${++fields}`;
     const input = element('input', {
         type: 'file',
@@ -21,27 +21,39 @@ export function maskField({ name, summary }, step, { kind, verb, ...act }) {
     });
     input.addEventListener('change', () => act.choose(input.files[0]));
     const title = element('span', { className: 'unit' });
-    const paint = button(`Paint ${verb}`, { className: `paint ${kind}`, onclick: act.paint });
-    const save = button('Save the mask', { 'aria-label': `Save ${name}`, onclick: act.save });
     const remove = button('Clear', { 'aria-label': `Remove ${name}`, onclick: act.remove });
     const note = element('p', { className: 'help' });
     function onrefresh() {
         const file = step.files[name];
         title.textContent = file ? ` ${file.name}` : ' file';
         if (!file) input.value = '';
-        save.hidden = remove.hidden = !file;
+        remove.hidden = !file;
         note.textContent = file ? act.note(file) : '';
-        paint.disabled = !act.canPaint();
-        paint.setAttribute('aria-pressed', String(act.isPainted()));
+        act.refresh(file);
     }
     onrefresh();
     return element(
         'div',
         { className: 'field mask', onrefresh },
         element('label', { htmlFor: id }, name, title),
-        element('div', { className: 'mask-buttons' }, paint, save, remove),
+        element('div', { className: 'mask-buttons' }, ...act.buttons, remove),
         input,
         note,
         element('p', { className: 'help', id: `${id}-help` }, summary),
     );
+}
+
+/**
+ * ACT: { paint, isPainted, canPaint, save } besides choose, remove and note. KIND: the class of the
+ * mask's colour. VERB: for "Paint what to keep".
+ */
+export function maskField(part, step, { kind, verb, ...act }) {
+    const paint = button(`Paint ${verb}`, { className: `paint ${kind}`, onclick: act.paint });
+    const save = button('Save the mask', { 'aria-label': `Save ${part.name}`, onclick: act.save });
+    function refresh(file) {
+        save.hidden = !file;
+        paint.disabled = !act.canPaint();
+        paint.setAttribute('aria-pressed', String(act.isPainted()));
+    }
+    return fileField(part, step, { ...act, buttons: [paint, save], refresh });
 }

@@ -3,7 +3,7 @@ import { failed } from './connection.js';
 import { isSameFrame, madeFor, Mask, readMask, SET } from './mask.js';
 import { MaskLayer } from './mask_layer.js';
 import { page, stepList } from './page.js';
-import { fileStep } from './plan.js';
+import { fileStep, neededParts } from './plan.js';
 
 /** The kind of a mask, which has a colour; any part but `rmask` is as `mask`. */
 export const kindOf = (part) => (part === 'rmask' ? 'remove' : 'keep');
@@ -16,8 +16,10 @@ export class Masks {
         this.keeping = Promise.resolve(); // the work of earlier strokes
     }
 
+    /** The step that takes masks, if the plan's files are masks. */
     get step() {
-        return fileStep(stepList.active);
+        const step = fileStep(stepList.active);
+        return step && !neededParts(step).length ? step : undefined;
     }
 
     get parts() {

@@ -3,7 +3,7 @@
 import { byId, element } from './element.js';
 import { Histograms } from './histogram.js';
 import { Palette } from './palette.js';
-import { copyOf } from './plan.js';
+import { copyOf, isOn } from './plan.js';
 import { StepList } from './steps.js';
 import { Viewer } from './viewer.js';
 
@@ -50,7 +50,7 @@ export function say(text, action) {
 /** The state of a run: of the steps that are on, with their numbers in the list. */
 export function state() {
     const numbered = copyOf(stepList.steps).map((step, i) => ({ ...step, number: i + 1 }));
-    return { input: page.input, steps: numbered.filter((step) => !step.off), device: page.device };
+    return { input: page.input, steps: numbered.filter(isOn), device: page.device };
 }
 
 export const unsaved = () => Boolean(page.result && !page.result.only && !page.result.saved);

@@ -1,14 +1,17 @@
 // Small pictures in the palette: what an operator, with the parameters that it is added with, does
 // to the open picture. One request for all of them, once for each picture whose user comes there.
 import { page, palette } from './page.js';
-import { newStep, operations } from './plan.js';
+import { neededParts, newStep, operations } from './plan.js';
 import { runOutputs } from './service.js';
 
 const SIDE = 80; // pixels of the longer side
 
 /** Whether a sample is of use and harmless: a user's operator, which has no title, may never end. */
-const hasSample = ({ title, values, parameters }) =>
-    title && !values && !parameters.some(({ required, example }) => required || example);
+const hasSample = (operator) =>
+    operator.title &&
+    !operator.values &&
+    !neededParts({ operator }).length &&
+    !operator.parameters.some(({ required, example }) => required || example);
 
 /** A copy of the picture as a PNG; null while its smaller copies are being made. */
 async function smallCopy({ levels, width, height }) {

@@ -149,8 +149,16 @@ export const operations = (steps) =>
         params: Object.fromEntries(settings(step)),
     }));
 
-/** The first step that takes files gets them. */
-export const fileStep = (steps) => steps.find((step) => step.operator.parts.length > 0);
+/** The parts of a step that it cannot do without: pictures, not masks. */
+export const neededParts = ({ operator }) => operator.parts.filter(({ kind }) => kind === 'picture');
+
+/** Whether a step is not switched off, and has the files that it needs. */
+export const isOn = (step) => !step.off && neededParts(step).every(({ name }) => step.files[name]);
+
+/** The first step that needs files gets them, or else the first that takes any. */
+export const fileStep = (steps) =>
+    steps.find((step) => neededParts(step).length) ??
+    steps.find((step) => step.operator.parts.length);
 
 export const filesOf = (steps) => fileStep(steps)?.files ?? {};
 

@@ -2,9 +2,9 @@
 // rests. At most one run of each kind is in progress: a new full run replaces the old one; a
 // preview finishes before the newest change gets one. The daemon cancels the job of an aborted run.
 import { frameOf, sizesOf } from './geometry.js';
-import { fitted } from './mask.js';
+import { fitted, scaledFile } from './mask.js';
 import { openPicture } from './picture.js';
-import { fileStep, filesOf, isSamePlan, operations, planText, reportsAny, reportsOnly } from './plan.js';
+import { fileStep, filesOf, isSamePlan, neededParts, operations, planText, reportsAny, reportsOnly } from './plan.js';
 import { scaledSteps } from './scaled_plan.js';
 import { Gone, newRequestId, progress, run } from './service.js';
 import { takeWindow, windowRun } from './window_run.js';
@@ -172,11 +172,17 @@ export class Runner {
     }
 }
 
-/** The files of STEPS, fitted to what their step gets if the first step gets SIZE. */
+/**
+ * The files of STEPS as they are if the first step gets SIZE: masks are fitted to what their step
+ * gets, and pictures scaled as far as SIZE is.
+ */
 export async function fittedFiles(steps, size) {
-    const frame = frameOf(steps.slice(0, steps.indexOf(fileStep(steps))), size);
+    const step = fileStep(steps);
+    const frame = frameOf(steps.slice(0, steps.indexOf(step)), size);
     const files = { ...filesOf(steps) };
-    if (frame) for (const name in files) files[name] = await fitted(files[name], frame);
+    if (step && neededParts(step).length)
+        for (const name in files) files[name] = await scaledFile(files[name], size.scale ?? 1);
+    else if (frame) for (const name in files) files[name] = await fitted(files[name], frame);
     return files;
 }
 

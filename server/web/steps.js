@@ -4,7 +4,7 @@ import { byId, element } from './element.js';
 import { frameOf } from './geometry.js';
 import { hideNotice } from './notice.js';
 import { openPanel } from './panels.js';
-import { copyOf, fileStep, newStep } from './plan.js';
+import { copyOf, fileStep, isOn, neededParts, newStep } from './plan.js';
 import { stepCard } from './step_card.js';
 
 export const STEPS_MAX = 10; // of one pipeline, as in the daemon
@@ -36,9 +36,9 @@ export class StepList {
         return frameOf(before.filter(({ off }) => !off), this.picture);
     }
 
-    /** The steps that are not switched off. */
+    /** The steps that do something now. */
     get active() {
-        return this.steps.filter((step) => !step.off);
+        return this.steps.filter(isOn);
     }
 
     /** Shows the values again after a change, and the ranges, which depend on other values. */
@@ -193,7 +193,7 @@ export class StepList {
     card(step, index) {
         const act = (name) => () => this[name](index);
         const card = stepCard(step, index, {
-            hasFiles: fileStep(this.active) === step,
+            hasFiles: neededParts(step).length > 0 || fileStep(this.active) === step,
             sizeOf: (one) => this.sizeBefore(one),
             changed: (dragging) => this.changed(dragging),
             beside: this.beside,

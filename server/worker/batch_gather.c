@@ -6,7 +6,6 @@
  */
 #include "server/worker/batch.h"
 
-#include "pipeline/aux_image.h"
 #include "pipeline/codec.h"
 #include "pipeline/srgb_table.h"
 #include "server/api/values_json.h"
@@ -143,7 +142,7 @@ static void propose(struct batch *batch, int slot) {
     run->in = job->probe.shape;
     run->timing = &job->timing;
     for (int p = 0; p < OP_AUX_MAX; p++)
-        if (job->aux[p].length) run->aux[p] = aux_image_shape(&job->aux[p].probe);
+        if (job->aux[p].length) run->aux[p] = job_aux_shape(&job->aux[p]);
     for (int p = 0; p < batch->plans.count && job->probe.profile; p++)
         if (plan_converts(&batch->plans.parts[p])) run->table = srgb_table_shape(&run->in);
     const bool known = find_shapes(batch, &run->in);

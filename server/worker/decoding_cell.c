@@ -87,7 +87,7 @@ static enum status decode_image(struct cell *cell, struct job *job, uint8_t *byt
 
 static enum status decode_aux(struct cell *cell, struct job *job, const struct job_aux *aux,
                               uint8_t *bytes) {
-    struct image into = aux_image_shape(&aux->probe);
+    struct image into = job_aux_shape(aux);
     into.stride = image_row_bytes(&into);
     into.pixels = bytes + aux->pixels_offset;
     limit_memory(cell, (size_t)job_aux_memory(aux, cell->limits.memory_max), false);

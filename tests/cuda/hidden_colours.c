@@ -21,6 +21,10 @@ static void draw(const struct image *image, int number) {
     hidden_draw(image, (enum filling)(number % FILLINGS), number >= FILLINGS);
 }
 
+static void draw_overlay(const struct image *overlay, int number) {
+    if (overlay->width) hidden_draw(overlay, (enum filling)(number / OP_AUX_MAX % FILLINGS), false);
+}
+
 static void check_shape(struct job *job, const char *text, struct image shape) {
     const struct step *step = &job->plan.steps[0];
     if (hidden_is_long(step->op, &step->params, &shape)) return;
@@ -29,6 +33,8 @@ static void check_shape(struct job *job, const char *text, struct image shape) {
              shape.height, shape.channels, shape.depth);
     for (int i = 0; i < IMAGES; i++) add_image(job, shape, NONE);
     if (job->count == 0) return;
+    for (int i = 0; i < IMAGES && job->with_aux; i++) /* results are compared */
+        job->aux[i * OP_AUX_MAX] = further_shape(step->op, 0, &shape, shape.width + shape.channels);
     compare(job);
     place(job->out, job->count, lane->host_out);
     for (int i = 0; i < IMAGES && !step->op->text; i++)
@@ -39,6 +45,8 @@ static void check_op(const struct op *op) {
     struct sets *sets = malloc(sizeof *sets);
     struct job *job = calloc(1, sizeof *job);
     job->draw = draw;
+    job->draw_aux = further_is_picture(op) ? draw_overlay : NULL;
+    job->with_aux = further_is_picture(op);
     list_sets(sets, op);
     for (int s = 0; s < sets->count; s++) {
         struct failure failure = { 0 };

@@ -15,6 +15,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/run.h"
 #include "tests/cuda/test_images.h"
+#include "tests/further_image.h"
 #include "tests/made_table.h"
 
 #include <setjmp.h>
@@ -218,7 +219,8 @@ static inline void add_image(struct job *job, struct image in, enum padding padd
     if (is_long(&job->plan.steps[0], &in, &out)) return;
     for (int p = 0; p < OP_AUX_MAX; p++) {
         struct image *aux = &job->aux[job->count * OP_AUX_MAX + p];
-        *aux = job->with_aux ? image_shape(in.width, in.height, 1, 8) : (struct image){ 0 };
+        *aux = job->with_aux ? further_shape(job->plan.steps[0].op, p, &in, (unsigned)job->count)
+                             : (struct image){ 0 };
         if (aux->width) aux->stride = padded(aux, padding);
         if (job->plan.steps[0].op->by_profile && p == 0 && job->count % 5 != 4)
             *aux = srgb_table_shape(&in);

@@ -28,7 +28,7 @@ def messages(daemon, name):
 # The words of other tools: what must be named in the answer.
 ALIASES = {
     "contrast": ["clahe", "histeq"], "normalize": ["clahe", "histeq"], "equalize": ["histeq"], "saturation": ["no operator"],
-    "tint": ["no operator"], "sepia": ["no operator"], "hue": ["no operator"], "watermark": ["nothing is drawn"],
+    "tint": ["no operator"], "sepia": ["no operator"], "hue": ["no operator"], "watermark": ["composite", "overlay", "no text"], "stamp": ["composite"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negate": ["convolve", "-1"],
     "invert": ["convolve", "-1"], "pixelate": ["resize", "zoom"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
     "median": ["no operator", "blur"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "pad": ["contain"],

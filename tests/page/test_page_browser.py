@@ -160,9 +160,15 @@ def test_each_operator(page, daemon, photo, tmp_path):
     Image.open(photo).crop((100, 60, 340, 220)).save(small)
     page.choose_file(small)
     page.opened()
+    overlay = tmp_path / "overlay.png"
+    Image.new("RGBA", (60, 40), (200, 30, 90, 128)).save(overlay)
     for operator in operators(daemon):
         name = operator["name"]
         page.add_step(name)
+        needed = [part["name"] for part in operator["parts"] if part["kind"] == "picture"]
+        for part in needed:  # without it the step waits
+            assert not page.run("return document.documentElement.dataset.shown || document.querySelector('.paint')")
+            page.find(f'.step input[name="{part}"]').send_keys(str(overlay))
         begun = [f"{p['name']}={BEGUN[p['name']]}" for p in operator["parameters"] if "example" in p]
         begun += ["taps=0,0,0,0,1,0,0,0,0"] if name == "convolve" else []
         text = name + (":" + ",".join(begun) if begun else "")
@@ -173,7 +179,7 @@ def test_each_operator(page, daemon, photo, tmp_path):
         if operator.get("values"):
             assert page.visible("#values table") and name in page.text("#values")
         else:
-            check_canvas(page, run_pixels(tmp_path, small, text))
+            check_canvas(page, run_pixels(tmp_path, small, text, *(word for part in needed for word in (f"--{part}", str(overlay)))))
         page.click(f'.step[data-operator="{name}"] [aria-label^="Remove"]')
         page.wait("!document.querySelector('.step')")
 

@@ -5,6 +5,7 @@
  * these rules and passes the image on. A new operator is covered unasked. */
 #include "pipeline/plan.h"
 #include "pipeline/registry.h"
+#include "tests/further_image.h"
 #include "tests/pipeline/ops/pictures.h"
 
 #include <setjmp.h>
@@ -77,6 +78,15 @@ static uint64_t run_values(const struct op *op, const struct params *params, con
     return digest;
 }
 
+/* The further picture of an operator that needs one; width 0: it needs none. */
+static struct image make_overlay(const struct op *op, const struct image *in) {
+    struct image overlay = { 0 };
+    if (!further_is_picture(op)) return overlay;
+    overlay = padded(further_shape(op, 0, in, in->width + in->channels + in->depth / 16));
+    picture_draw(&overlay, PICTURE_NOISE, 9);
+    return overlay;
+}
+
 /* Digest of the result, with POOL's threads. 0: the operator refuses the shape. */
 static uint64_t run_once(const struct op *op, const struct params *params, const struct image *in,
                          struct pool *pool) {
@@ -88,10 +98,12 @@ static uint64_t run_once(const struct op *op, const struct params *params, const
     struct op_call call = {
         .op = op, .params = params, .in = *in, .out = out, .pool = pool, .failure = &failure
     };
+    call.aux[0] = make_overlay(op, in);
     run_call(&call, op);
     assert_padding_untouched(&out, op->name);
     const uint64_t digest = image_digest(&out);
     free(out.pixels);
+    free(call.aux[0].pixels);
     return digest;
 }
 

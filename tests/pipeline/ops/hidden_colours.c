@@ -6,14 +6,25 @@
 #include "pipeline/plan.h"
 #include "pipeline/registry.h"
 #include "tests/cuda/parameter_sets.h"
+#include "tests/further_image.h"
 
 struct result {
     struct image image; /* values are an image of one row */
     char text[VALUES_TEXT_MAX + 1];
 };
 
+/* The further picture of a call, whose hidden colours are of FILLING too. */
+static struct image overlay_of(const struct op *op, const struct image *in, enum filling filling) {
+    if (!further_is_picture(op)) return (struct image){ 0 };
+    struct image overlay = further_shape(op, 0, in, in->width + in->channels);
+    overlay.pixels = malloc(image_bytes(&overlay));
+    hidden_draw(&overlay, filling, false);
+    return overlay;
+}
+
 /* The result of STEP on IN; the caller frees its pixels. No pixels: the operator refuses. */
-static struct result result_of(const struct step *step, const struct image *in) {
+static struct result result_of(const struct step *step, const struct image *in,
+                               enum filling filling) {
     const struct op *op = step->op;
     struct failure failure = { 0 };
     struct result result = { .image = image_shape(in->width, in->height, in->channels, in->depth) };
@@ -29,11 +40,13 @@ static struct result result_of(const struct step *step, const struct image *in) 
                             .in = *in,
                             .out = op->values ? *in : result.image,
                             .failure = &failure };
+    call.aux[0] = overlay_of(op, in, filling);
     if (op->values) call.values = values.numbers = result.image.pixels;
     const size_t scratch = op->scratch ? op->scratch(&call) : 0;
     call.scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
     if (op->run(&call)) fail_msg("%s failed: %s", op->name, failure.message);
     free(call.scratch);
+    free(call.aux[0].pixels);
     if (op->text) op->text(&step->params, &values, result.text);
     return result;
 }
@@ -48,7 +61,7 @@ static void check_shape(const char *text, const struct step *step, struct image 
     for (int filling = 0; filling < FILLINGS; filling++) {
         shape.pixels = malloc(image_bytes(&shape));
         hidden_draw(&shape, (enum filling)filling, nothing);
-        results[filling] = result_of(step, &shape);
+        results[filling] = result_of(step, &shape, (enum filling)filling);
         free(shape.pixels);
     }
     for (int filling = 1; filling < FILLINGS && results[0].image.pixels; filling++) {

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/* over.h - rows of RGBA laid over rows of RGB, 8 bits each, in place: composite.h's `over`.
+ *
+ * Used by:  ops/composite.c.
+ * Threads:  any; no state.
+ */
+#ifndef BURIN_ROWS_OVER_H
+#define BURIN_ROWS_OVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* OPACITY: in thousandths. */
+void over_rgb8(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity);
+
+#endif
