@@ -92,3 +92,14 @@ def test_command_line(tmp_path):
     assert done.returncode == 1 and "overlay" in done.stderr.decode() and "3672 pixels together" in done.stderr.decode()
     done = burin("run", "composite", tmp_path / "a", tmp_path / "c.png")
     assert done.returncode in (1, 2) and "--overlay FILE" in done.stderr.decode()
+
+
+@needs("resize")
+def test_imaginarys_watermark(daemon):
+    for root in ("", "/imaginary"):
+        answer = ask(daemon, png(OVERLAY), "?left=7&top=2&type=png", path=root + "/watermarkimage")
+        assert answer.status == 200 and np.array_equal(answer.image, laid(PICTURE, OVERLAY, 7, 2)), answer.body
+        check_problem(daemon.post(root + "/watermarkimage", png(PICTURE)), 400, "part overlay")
+    same = ask(daemon, png(OVERLAY), "?opacity=0", path="/imaginary/watermarkimage")
+    assert np.array_equal(same.image, laid(PICTURE, OVERLAY, 0, 0))
+    check_problem(ask(daemon, png(OVERLAY), "?image=http://a.example/b.png", path="/watermarkimage"), 400, "nothing is fetched", "part overlay")
