@@ -45,6 +45,8 @@ def test_types_and_places(daemon):
     assert answer.image.shape == gray.shape and (answer.image[:2, :2] == 77).all()
 
 
+@needs("carve")
+@needs("resize")
 def test_steps_and_outputs(daemon):
     """The step that needs the picture gets it, even behind one that may have masks; each output lays it over its own size."""
     steps = json.dumps([{"operation": "carve", "params": {"dx": -4}}, {"operation": "composite", "params": {"position": "west"}}])
