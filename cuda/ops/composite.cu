@@ -3,8 +3,8 @@
  * overlay's four pixels by 16-byte loads from any address. Where the overlay ends within the four,
  * and where tiles meet, it reads pixel by pixel. Scaled overlays are made first, by resize's twin,
  * in one batch for each depth. */
-
 #include "pipeline/ops/composite.h"
+
 #include "cuda/batch.cuh"
 #include "cuda/device_tables.cuh"
 #include "cuda/ops/move/load_any.cuh"

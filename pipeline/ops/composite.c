@@ -143,6 +143,8 @@ static void lay_piece(const struct composite *composite, uint8_t *out, const uin
         SPECIALISE(channels, depth, lay_row, out, over, width, over_depth, opacity, blend);
     else if (channels == 3 && depth == 8 && over_depth == 8)
         over_rgb8(out, over, width, opacity);
+    else if (channels == 4 && depth == 8 && over_depth == 8)
+        over_rgba8(out, over, width, opacity);
     else
         SPECIALISE(channels, depth, lay_row_over, out, over, width, over_depth, opacity);
 }

@@ -118,10 +118,15 @@ HOST_DEVICE struct composite_weights composite_weigh(uint32_t a, uint32_t b, uns
     return weights;
 }
 
-/* t / M rounded, in 128ths, then without these: both by shifts, as Pillow does. */
-HOST_DEVICE uint32_t composite_unweigh(uint64_t t, unsigned depth) {
-    t += (uint64_t)(composite_max(depth) / 2 + 1) * 128;
-    return (uint32_t)(((t >> depth) + t) >> (depth + 7));
+/* d' of the definition; its t is below 2^24 for 8 bits, and below 2^40 for 16. */
+HOST_DEVICE uint32_t composite_mean(uint32_t front, uint32_t back, struct composite_weights weights,
+                                    unsigned depth) {
+    if (depth == 8) {
+        const uint32_t t = front * weights.front + back * weights.back + 64 * 256;
+        return ((t >> 8) + t) >> 15;
+    }
+    const uint64_t t = (uint64_t)front * weights.front + (uint64_t)back * weights.back + 64 * 65536;
+    return (uint32_t)(((t >> 16) + t) >> 23);
 }
 
 /* Lays FRONT, four samples in the picture's units, over BACK, the picture's. CHANNELS, DEPTH and
@@ -140,9 +145,7 @@ HOST_DEVICE void composite_pixel(uint32_t *back, const uint32_t *front, unsigned
                                 : background_lay(composite_blend(back[c], front[c], blend, depth),
                                                  b, front[c], depth);
         back[c] = b == max ? background_lay(blended, a, back[c], depth)
-                           : composite_unweigh((uint64_t)blended * weights.front +
-                                                   (uint64_t)back[c] * weights.back,
-                                               depth);
+                           : composite_mean(blended, back[c], weights, depth);
     }
     if (channels != colours) back[colours] = weights.alpha;
 }

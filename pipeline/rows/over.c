@@ -4,6 +4,8 @@
 #include "pipeline/background.h"
 #include "pipeline/rows/intrinsics.h"
 
+#include <string.h>
+
 static void over_plain(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity) {
     for (size_t i = 0; i < pixels; i++, rgb += 3, rgba += 4) {
         const uint32_t alpha = (rgba[3] * opacity + 500) / 1000;
@@ -50,6 +52,56 @@ AVX2 static void over_avx2(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uin
 #else
 #define over_avx2 over_plain
 #endif
+
+/* ---- over pixels with alpha */
+
+/* floor(n / d) for 0 <= n < 2^31, 0 < d < 2^16 and a quotient below 2^15: that of floats is off by
+ * less than 1, and the remainder says which way. */
+static inline __attribute__((always_inline)) int32_t quotient(int32_t n, int32_t d) {
+    const int32_t near = (int32_t)((float)n / (float)d), rest = n - near * d;
+    return near + (rest >= d) - (rest < 0);
+}
+
+static inline __attribute__((always_inline)) uint32_t mean(uint32_t s, uint32_t d, uint32_t front,
+                                                           uint32_t back, int shift) {
+    const uint32_t t = (s >> shift & 255) * front + (d >> shift & 255) * back + 64 * 256;
+    return (((t >> 8) + t) >> 15) << shift;
+}
+
+/* A pixel is a word, so that the compiler makes a vector of eight of them. Where a = 0 the formula
+ * gives what is there. */
+static inline __attribute__((always_inline)) void
+over_pixels(uint8_t *restrict out, const uint8_t *restrict rgba, size_t pixels, uint32_t opacity) {
+    for (size_t i = 0; i < pixels; i++) {
+        uint32_t s, d;
+        memcpy(&s, rgba + 4 * i, 4);
+        memcpy(&d, out + 4 * i, 4);
+        const uint32_t a = ((s >> 24) * opacity + 500) / 1000, b = d >> 24;
+        const uint32_t sum = a * 255 + b * (255 - a), divisor = sum + (sum == 0);
+        const uint32_t front = (uint32_t)quotient((int32_t)(128 * 255 * 255 * a), (int32_t)divisor);
+        const uint32_t back = 128 * 255 - front, alpha = (sum + 128 + ((sum + 128) >> 8)) >> 8;
+        d = mean(s, d, front, back, 0) | mean(s, d, front, back, 8) | mean(s, d, front, back, 16) |
+            alpha << 24;
+        memcpy(out + 4 * i, &d, 4);
+    }
+}
+
+static void over_pixels_plain(uint8_t *out, const uint8_t *rgba, size_t pixels, uint32_t opacity) {
+    over_pixels(out, rgba, pixels, opacity);
+}
+
+#ifdef __x86_64__
+AVX2 static void over_pixels_avx2(uint8_t *out, const uint8_t *rgba, size_t pixels,
+                                  uint32_t opacity) {
+    over_pixels(out, rgba, pixels, opacity);
+}
+#else
+#define over_pixels_avx2 over_pixels_plain
+#endif
+
+void over_rgba8(uint8_t *out, const uint8_t *rgba, size_t pixels, uint32_t opacity) {
+    (simd_has_avx2() ? over_pixels_avx2 : over_pixels_plain)(out, rgba, pixels, opacity);
+}
 
 void over_rgb8(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity) {
     (simd_has_avx2() ? over_avx2 : over_plain)(rgb, rgba, pixels, opacity);

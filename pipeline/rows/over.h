@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* over.h - rows of RGBA laid over rows of RGB, 8 bits each, in place: composite.h's `over`.
+/* over.h - rows of RGBA laid over rows of RGB or RGBA, 8 bits each, in place: composite.h's `over`.
  *
  * Used by:  ops/composite.c.
  * Threads:  any; no state.
@@ -12,5 +12,6 @@
 
 /* OPACITY: in thousandths. */
 void over_rgb8(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity);
+void over_rgba8(uint8_t *out, const uint8_t *rgba, size_t pixels, uint32_t opacity);
 
 #endif

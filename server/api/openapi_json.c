@@ -286,18 +286,21 @@ static void operator_path(struct json_writer *json, const struct op *op) {
 }
 
 /* Writes an operation of imaginary, which becomes OP, or no operator if OP is NULL. */
-static void imaginary_path(struct json_writer *json, const char *name, const char *op) {
+static void imaginary_path(struct json_writer *json, const struct op_set *ops, const char *name,
+                           const char *op) {
     char summary[96];
+    struct op parts = { .name = NULL };
+    if (op) memcpy(parts.aux, op_set_find(ops, op)->aux, sizeof parts.aux);
     snprintf(summary, sizeof summary, "For clients of imaginary: %s%s",
              op ? "runs " : "the image as it came", op ? op : "");
     begin_path(json, name, "imaginary");
     json_writer_key_string(json, "summary", summary);
     put_next(json, "'parameters':[");
-    if (op) put_next(json, OPENAPI_SIDES);
+    if (op && !parts.aux[0].name) put_next(json, OPENAPI_SIDES);
     put_next(json, OPENAPI_BACKGROUND);
     shared_parameters(json, name,
                       strcmp(name, "convert") == 0 ? OPENAPI_NEEDED_TYPE : OPENAPI_TYPE);
-    body(json, &(struct op){ .name = NULL });
+    body(json, &parts);
     responses(json, "{'$ref':'#/components/responses/Image'}");
     json_writer_add(json, "}}");
 }
@@ -310,7 +313,7 @@ static bool is_there(const struct op_set *ops, const char *name, const char *op)
 static void imaginary_paths(struct json_writer *json, const struct op_set *ops) {
     const char *name, *op;
     for (int i = 0; (name = imaginary_name(i, &op)); i++)
-        if (is_there(ops, name, op)) imaginary_path(json, name, op);
+        if (is_there(ops, name, op)) imaginary_path(json, ops, name, op);
 }
 
 /* Writes an example of two steps that need no parameter and accept the example's picture. */

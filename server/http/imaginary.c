@@ -95,6 +95,7 @@ const struct imaginary_row imaginary_rows[] = {
     { "zoom", "zoom", PLACE_ZOOM, SHAPE_ZOOM,
       TAKES_SIZE | TAKES_CORNER | TAKES_AREA | TAKES_FACTOR },
     { "blur", "blur", PLACE_BLUR, SHAPE_BLUR, TAKES_SIZE },
+    { "watermarkimage", "composite", PLACE_WATERMARK, SHAPE_WATERMARK, TAKES_SIZE | TAKES_PLACE },
     { "convert", NULL, PLACES, SHAPE_CONVERT, TAKES_SIZE },
     { "autorotate", NULL, PLACES, SHAPE_SET, TAKES_NOTHING },
     { .name = NULL },
@@ -153,9 +154,12 @@ bool imaginary_knows(const char *name) {
 
 static bool takes_frame(const struct imaginary_row *row, int index) {
     static const unsigned needs[FRAME_PARAMS] = {
-        [FRAME_WIDTH] = TAKES_SIZE,     [FRAME_HEIGHT] = TAKES_SIZE,
-        [FRAME_TOP] = TAKES_CORNER,     [FRAME_LEFT] = TAKES_CORNER,
-        [FRAME_AREAWIDTH] = TAKES_AREA, [FRAME_AREAHEIGHT] = TAKES_AREA,
+        [FRAME_WIDTH] = TAKES_SIZE,
+        [FRAME_HEIGHT] = TAKES_SIZE,
+        [FRAME_TOP] = TAKES_CORNER | TAKES_PLACE,
+        [FRAME_LEFT] = TAKES_CORNER | TAKES_PLACE,
+        [FRAME_AREAWIDTH] = TAKES_AREA,
+        [FRAME_AREAHEIGHT] = TAKES_AREA,
         [FRAME_FACTOR] = TAKES_FACTOR,
     };
     return index >= 0 && (!needs[index] || needs[index] & row->takes);
@@ -206,6 +210,7 @@ static const struct {
     const char *name, *instead;
 } strangers[] = {
     { "url", "nothing is fetched here; send the image as the body, or in the form's part file" },
+    { "image", "nothing is fetched here; send the watermark in the form's part overlay" },
     { "file", "no file is opened here; send the image as the body, or in the form's part file" },
     { "key", "a key goes into the header Authorization; leave key out" },
     { "sign", "burin sign makes addresses that are signed; leave sign out" },

@@ -19,6 +19,7 @@ enum place {
     PLACE_SCALE,
     PLACE_CUT,
     PLACE_BLUR,
+    PLACE_WATERMARK,
     PLACE_GRAY,
     PLACES
 };
@@ -69,7 +70,14 @@ enum rest_param {
 extern const struct param imaginary_rest[REST_PARAMS + 1];
 
 /* Parameters of frame that an operation takes in addition to those that all take. */
-enum { TAKES_SIZE = 1, TAKES_CORNER = 2, TAKES_AREA = 4, TAKES_FACTOR = 8, TAKES_NOTHING = 16 };
+enum {
+    TAKES_SIZE = 1,
+    TAKES_CORNER = 2,
+    TAKES_AREA = 4,
+    TAKES_FACTOR = 8,
+    TAKES_NOTHING = 16,
+    TAKES_PLACE = 32 /* a corner that is no cut's */
+};
 
 /* How the step of its operator is completed. */
 enum shape {
@@ -84,6 +92,7 @@ enum shape {
     SHAPE_BLUR,
     SHAPE_EXTRACT,
     SHAPE_ZOOM,
+    SHAPE_WATERMARK,
     SHAPE_CONVERT,
 };
 

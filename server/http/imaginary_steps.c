@@ -235,6 +235,21 @@ static enum status finish_rotate(const struct imaginary *imaginary, struct plan 
     return imaginary->whole ? missing(imaginary, "rotate", failure) : STATUS_OK;
 }
 
+/* An opacity of 0 is all of it for imaginary. */
+static enum status finish_watermark(const struct imaginary *imaginary, struct plan *plan,
+                                    struct failure *failure) {
+    const long *number = imaginary->frame.number;
+    enum status status =
+        has(plan, "position") ? STATUS_OK : plan_set(plan, "position", "northwest", failure);
+    if (!status && number[FRAME_LEFT]) status = set_number(plan, "x", number[FRAME_LEFT], failure);
+    if (!status && number[FRAME_TOP]) status = set_number(plan, "y", number[FRAME_TOP], failure);
+    struct step *step = last(plan);
+    const int opacity = place_in(step, "opacity");
+    if (imaginary->whole && !step->params.number[opacity])
+        step->params.number[opacity] = step->op->params[opacity].def;
+    return status;
+}
+
 static enum status finish(const struct imaginary *imaginary, struct plan *plan,
                           const struct encode_options *encode, struct failure *failure) {
     switch (imaginary->row->shape) {
@@ -247,6 +262,7 @@ static enum status finish(const struct imaginary *imaginary, struct plan *plan,
     case SHAPE_EXTRACT: return finish_extract(imaginary, plan, failure);
     case SHAPE_ZOOM: return finish_zoom(imaginary, plan, failure);
     case SHAPE_ROTATE: return finish_rotate(imaginary, plan, failure);
+    case SHAPE_WATERMARK: return finish_watermark(imaginary, plan, failure);
     case SHAPE_BLUR:
         return imaginary->whole && !has(plan, "sigma") ? missing(imaginary, "sigma", failure)
                                                        : STATUS_OK;

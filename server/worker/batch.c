@@ -88,7 +88,25 @@ static enum status take_rows(struct job *job, const uint8_t *from, const struct 
     return STATUS_OK;
 }
 
-static enum status decode_aux(const struct batch *batch, const struct item *item,
+/* Copies the further image at place P from an earlier item that has decoded the same bytes, such as
+ * a watermark; false: there is none yet. */
+static bool copy_aux(const struct batch *batch, const struct item *item, int p,
+                     const struct image *into) {
+    const struct job_aux *aux = &item->job->aux[p];
+    for (int i = 0; &batch->items[i] < item; i++) {
+        const struct item *other = &batch->items[i];
+        const struct job_aux *same = &other->job->aux[p];
+        if (!(__atomic_load_n(&other->decoded_aux, __ATOMIC_ACQUIRE) >> p & 1) ||
+            same->length != aux->length ||
+            memcmp(other->bytes + same->offset, item->bytes + aux->offset, aux->length) != 0)
+            continue;
+        memcpy(into->pixels, batch->run_items[i].aux[p].pixels, image_bytes(into));
+        return true;
+    }
+    return false;
+}
+
+static enum status decode_aux(const struct batch *batch, struct item *item,
                               const struct run_item *run) {
     struct job *job = item->job;
     const uint8_t *bytes = item->bytes;
@@ -97,12 +115,14 @@ static enum status decode_aux(const struct batch *batch, const struct item *item
         const struct job_aux *aux = &job->aux[p];
         if (aux->apart)
             status = take_rows(job, bytes + aux->pixels_offset, &run->aux[p]);
-        else if (aux->length)
+        else if (aux->length && !copy_aux(batch, item, p, &run->aux[p]))
             status = fail_named(aux->name,
                                 aux_image_decode(bytes + aux->offset, aux->length, &aux->probe,
                                                  &batch->executor->limits, &job->progress,
                                                  &run->aux[p], &job->failure),
                                 &job->failure);
+        if (!status && aux->length && !aux->apart)
+            __atomic_fetch_or(&item->decoded_aux, UINT32_C(1) << p, __ATOMIC_RELEASE);
     }
     return status;
 }

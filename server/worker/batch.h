@@ -27,6 +27,7 @@ struct item {
     uint8_t *bytes;             /* the slot's */
     struct codec_choice choice; /* with the file's metadata */
     bool failed;                /* its answer is a failure; its pixels are blank */
+    uint32_t decoded_aux;       /* bit p: its further image at place p is decoded; atomic */
 };
 
 /* One of several attempts to run the same job. */

@@ -135,6 +135,7 @@ static void propose(struct batch *batch, int slot) {
     item->job = job;
     item->bytes = slot_bytes(slots, slot);
     item->failed = false;
+    item->decoded_aux = 0;
     for (int p = 0; p < batch->plans.count; p++)
         *batch_run_item(batch, p, batch->count) =
             (struct run_item){ .want = RUN_NOTHING, .progress = &job->progress };

@@ -161,7 +161,7 @@ def test_every_operator_with_every_parameter(service):
         assert operation["responses"]["200"]["$ref"].endswith("Values" if "values" in op else "Image")
     steps = document["components"]["schemas"]["Operations"]
     aliases = [path[1:] for path, operation in work(document) if operation["tags"] == ["imaginary"]]
-    assert aliases == ["fit", "enlarge", "thumbnail", "convert", "autorotate"]
+    assert aliases == ["fit", "enlarge", "thumbnail", "watermarkimage", "convert", "autorotate"]
     assert steps["items"]["properties"]["operation"]["enum"] == [op["name"] for op in listed] + aliases
     fixed = set(document["paths"]) - {"/" + op["name"] for op in listed} - {"/" + name for name in aliases}
     assert fixed == {"/pipeline", "/info", "/ops", "/openapi.json", "/livez", "/health", "/readyz", "/metrics",

@@ -124,6 +124,40 @@ static void the_first_job_decides(void **state) {
     }
 }
 
+/* Appends an overlay of one gray pixel to the job in SLOT. */
+static void add_overlay(int slot, unsigned value) {
+    struct job *job = slot_job(slots, slot);
+    struct job_aux *aux = &job->aux[0];
+    struct failure failure = { 0 };
+    uint8_t *to = slot_bytes(slots, slot) + job->body_length;
+    const int head = sprintf((char *)to, "P5\n1 1\n255\n");
+    to[head] = (uint8_t)value;
+    *aux = (struct job_aux){ .offset = job->body_length,
+                             .length = (uint64_t)head + 1,
+                             .name = "overlay",
+                             .kind = AUX_PICTURE };
+    job->body_length += aux->length;
+    assert_int_equal(probe_image(to, aux->length, &executor.limits.probe, &aux->probe, &failure),
+                     STATUS_OK);
+}
+
+/* Overlays of as many bytes, some of them the same: each job gets its own. */
+static void each_gets_its_overlay(void **state) {
+    (void)state;
+    static const unsigned values[JOBS_MAX] = { 50, 60, 50, 60, 70, 50, 60, 70 };
+    int of[JOBS_MAX], all[JOBS_MAX];
+    for (int i = 0; i < JOBS_MAX; i++) {
+        all[i] = of[i] = publish("composite:tile=true", 3, 8, 20u + (unsigned)i);
+        add_overlay(of[i], values[i]);
+    }
+    run_all(of, JOBS_MAX);
+    assert_int_equal(run_count, 1);
+    for (int i = 0; i < JOBS_MAX; i++) {
+        check_answer(all[i], 3, 8, values[i] - 10);
+        slot_give(slots, all[i]);
+    }
+}
+
 /* The front has parsed every plan: one that is none here is no mistake of a client. */
 static void a_plan_that_is_none_here(void **state) {
     (void)state;
@@ -337,6 +371,7 @@ int main(void) {
         cmocka_unit_test(plans_go_apart),
         cmocka_unit_test(no_more_than_the_staging_holds),
         cmocka_unit_test(what_finds_no_place_is_left_at_once),
+        cmocka_unit_test(each_gets_its_overlay),
         cmocka_unit_test(a_plan_that_is_none_here),
         cmocka_unit_test(what_is_over_takes_no_part),
         cmocka_unit_test(nothing_is_left_of_a_batch_that_is_over),
