@@ -13,7 +13,7 @@ static const struct {
     const char *names, *instead;
 } aliases[] = {
     { " bw blackandwhite desaturate gray grey luma mono monochrome ", "use grayscale" },
-    { " autocontrast autolevel autolevels normalise normalize ", "use histeq or clahe" },
+    { " autocontrast autolevel autolevels normalise stretch ", "use normalize, histeq or clahe" },
     { " brightnesscontrast sigmoidal sigmoidalcontrast ", "use contrast or levels" },
     { " equalisation equalise equalization equalize equalizehist even ", "use histeq" },
     { " inverse invert negative ", "use negate" },

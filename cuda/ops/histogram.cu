@@ -15,17 +15,6 @@
 
 /* ---- 8 bits */
 
-/* Copies the counters to shared memory, LEVELS a table, and clears them. */
-template <class L>
-static __device__ __forceinline__ void take_counters(uint32_t *counts, uint32_t *levels) {
-    for (uint32_t i = threadIdx.x; i < L::TABLES * LEVELS; i += THREADS) {
-        uint32_t *counter = counts + counter_index(i);
-        levels[i] = __ldcg(counter);
-        __stcg(counter, 0);
-    }
-    __syncthreads();
-}
-
 /* Counts every pixel as the background if none is visible. */
 template <class L>
 static __device__ __forceinline__ void fall_back(uint32_t *levels, uint32_t pixels,

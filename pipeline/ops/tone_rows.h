@@ -5,7 +5,7 @@
  * which the threads make together first, except for an image of fewer samples. Samples that are
  * kept go through the table too, and are then restored.
  *
- * Used by:  gamma.c, contrast.c, levels.c.
+ * Used by:  gamma.c, contrast.c, levels.c; normalize.c, for its look-ups.
  * Threads:  as op.h says.
  */
 #ifndef BURIN_OPS_TONE_ROWS_H

@@ -10,7 +10,7 @@
  * covers: cuda/ops/dominant.cu cuda/ops/blurhash.cu cuda/ops/thumbhash.cu cuda/ops/placeholder.cuh
  * covers: cuda/ops/negate.cu cuda/ops/contrast.cu cuda/ops/levels.cu cuda/tone.cu
  * covers: cuda/ops/matrix.cu cuda/ops/sepia.cu cuda/ops/saturation.cu cuda/ops/hue.cu
- * covers: cuda/ops/tint.cu cuda/colour_matrix.cu
+ * covers: cuda/ops/tint.cu cuda/colour_matrix.cu cuda/ops/normalize.cu
  * covers: cuda/ops/clahe.cu cuda/ops/gamma.cu cuda/ops/smartcrop.cu cuda/ops/srgb.cu
  * covers: cuda/ops/extract.cu cuda/ops/crop.cu cuda/ops/rotate.cu cuda/ops/flip.cu cuda/ops/flop.cu
  * covers: cuda/ops/move/copy.cuh cuda/ops/move/mirror.cuh cuda/ops/rotate.cu

@@ -27,7 +27,7 @@ def messages(daemon, name):
 
 # The words of other tools: what must be named in the answer.
 ALIASES = {
-    "sigmoidal-contrast": ["contrast", "levels"], "normalize": ["clahe", "histeq"], "equalize": ["histeq"], "saturate": ["saturation"],
+    "sigmoidal-contrast": ["contrast", "levels"], "normalise": ["normalize", "clahe", "histeq"], "equalize": ["histeq"], "saturate": ["saturation"],
     "colorize": ["tint"], "vintage": ["sepia"], "modulate": ["hue", "saturation"], "recomb": ["matrix"],
     "watermark": ["composite", "overlay", "no text"], "stamp": ["composite"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negative": ["negate"],
@@ -45,7 +45,7 @@ def test_words_of_other_tools(daemon, name):
             assert word in message, message
 
 
-@pytest.mark.parametrize("word, found", [("autocontrast", {"histeq", "clahe"}), ("equalize", {"histeq"}), ("removeobject", {"carve"}),
+@pytest.mark.parametrize("word, found", [("autocontrast", {"histeq", "clahe", "normalize"}), ("equalize", {"histeq"}), ("removeobject", {"carve"}),
                                          ("thumbnail", {"resize"}), ("placeholder", {"blurhash", "thumbhash"}), ("mirror", {"flop"}),
                                          ("filter", {"convolve"}), ("denoise", {"blur"}), ("trim", {"crop", "extract", "smartcrop"}),
                                          ("median", set()), ("noise", {"median"}), ("extend", {"pad", "resize"}), ("vignette", set())])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""negate, contrast, levels, matrix, sepia, saturation, hue and tint against Pillow, OpenCV and scikit-image. Alone:
+"""negate, contrast, levels, normalize, matrix, sepia, saturation, hue and tint against Pillow, OpenCV and scikit-image. Alone:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_colour.py"""
 import cv2
 import numpy as np
@@ -47,6 +47,20 @@ def test_levels(black, white, gamma):
         green = image.copy()
         green[..., 1] = wanted[..., 1]
         check(run(image, f"levels:black={black},white={white},gamma={gamma},channel=green"), green, 1 if scale > 1 else 0)
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+def test_normalize(depth):
+    image = picture((66, 123), depth, 3, "waves") // 2 + 5
+    image[..., 2] //= 2
+    each = [exposure.rescale_intensity(plane.astype(float), tuple(np.percentile(plane, [2, 97], method="inverted_cdf")),
+                                       (0, 2**depth - 1)) for plane in np.moveaxis(image, -1, 0)]
+    check(run(image, "normalize:lower=2,upper=97,channel=each"), np.floor(np.stack(each, axis=-1) + 0.5), 0)
+    if depth == 8:
+        check(run(image, "normalize:lower=0,upper=100,channel=each"), ImageOps.autocontrast(Image.fromarray(image.astype(np.uint8))), 1)
+    low, high = (np.percentile(run(image, "grayscale"), share, method="inverted_cdf") for share in (1, 99))
+    luma = exposure.rescale_intensity(image.astype(float), (low, high), (0, 2**depth - 1))
+    check(run(image, "normalize"), np.floor(luma + 0.5), 0)
 
 
 @pytest.mark.parametrize("seed", range(3))

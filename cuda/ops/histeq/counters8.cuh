@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* counters8.cuh - the histogram in global memory that all blocks of a launch share.
  *
- * Used by:  equalize8.cuh; cuda/ops/histogram.cu adds to them too, but reads them when
- *           its own ticket shows that they are complete.
+ * Used by:  equalize8.cuh; cuda/ops/histogram.cu and normalize.cu add to them too, but
+ *           read them when their own ticket shows that they are complete.
  * Fails:    with spin_limit.cuh's trap, if the counters never become complete.
  * Threads:  all blocks run at once (cooperative.cuh), or there is only one.
  * Limits:   fewer than 2^32 pixels an image.
@@ -158,6 +158,18 @@ static __device__ void read_cdf(const uint32_t *counts, uint32_t pixels, uint32_
 }
 
 /* ---- clear */
+
+/* For a block that knows by its own ticket that the counters are complete: copies them to shared
+ * memory, LEVELS a table, and clears them. */
+template <class L>
+static __device__ __forceinline__ void take_counters(uint32_t *counts, uint32_t *levels) {
+    for (uint32_t i = threadIdx.x; i < L::TABLES * LEVELS; i += THREADS) {
+        uint32_t *counter = counts + counter_index(i);
+        levels[i] = __ldcg(counter);
+        __stcg(counter, 0);
+    }
+    __syncthreads();
+}
 
 /* This block has read an image's counters, and COUNT chunks are its own. Returns the number of
  * chunks whose blocks had read them before. The result is not awaited here: of atomicAdd the

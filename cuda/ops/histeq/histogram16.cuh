@@ -2,7 +2,7 @@
 /* histogram16.cuh - the kernel that counts 16-bit samples, window by window in shared memory, and
  * its launch.
  *
- * Used by:  equalize16.cuh, cuda/ops/histogram.cu.
+ * Used by:  equalize16.cuh, cuda/ops/{histogram,normalize}.cu.
  * Fails:    as check.cuh says.
  */
 #ifndef BURIN_HISTEQ_HISTOGRAM16_CUH

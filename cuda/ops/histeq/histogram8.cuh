@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* histogram8.cuh - a block counts its share of an image in shared memory.
  *
- * Used by:  equalize8.cuh, cuda/ops/histogram.cu.
+ * Used by:  equalize8.cuh, cuda/ops/{histogram,normalize}.cu.
  */
 #ifndef BURIN_HISTEQ_HISTOGRAM8_CUH
 #define BURIN_HISTEQ_HISTOGRAM8_CUH
