@@ -35,7 +35,7 @@ const char *note_text(int index) {
         "gAMA, cHRM, sRGB, cICP, mDCV or cLLI were dropped: the output type cannot carry them",
         "samples of the TIFF that are neither colours nor transparency were left out",
         "the colours have other primaries than sRGB's (by nclx, without a profile), which are lost",
-        "the picture has more colours than the output type holds: 256 were chosen",
+        "the picture has more colours than its palette: 256 were chosen, or as many as `colors`",
         "alpha below 128 became transparent and other alpha opaque: the output type has no more",
         "metadata were dropped: they are too large or broken, or the output type cannot carry them",
         "the colour profile cannot be used: the colours were taken as sRGB",

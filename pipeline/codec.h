@@ -57,7 +57,7 @@ enum note {
     NOTE_COLOUR_DROPPED = 1 << 11,    /* chunks of a PNG, which the output type cannot carry */
     NOTE_SAMPLES_LEFT_OUT = 1 << 12,  /* of a TIFF: neither colours nor transparency */
     NOTE_PRIMARIES_IGNORED = 1 << 13, /* of an AVIF or HEIC without a profile */
-    NOTE_COLOURS_CUT = 1 << 14,       /* to 256 */
+    NOTE_COLOURS_CUT = 1 << 14,       /* to 256, or `colors` of the options */
     NOTE_ALPHA_CUT = 1 << 15,         /* pixels are opaque or transparent, and nothing between */
     NOTE_METADATA_DROPPED = 1 << 16,  /* too large, broken, or the output type cannot carry them */
     NOTE_PROFILE_UNUSABLE = 1 << 17,  /* for a conversion to sRGB: pixels stay as they are */

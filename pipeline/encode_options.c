@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { COLORS_MAX = 256 };
+
 const struct encode_options encode_options_default = {
     .format = FORMAT_JPEG,
     .quality = 85,
@@ -57,6 +59,22 @@ static bool set_progressive(struct encode_options *options, const char *value) {
 static bool set_lossless(struct encode_options *options, const char *value) {
     options->loss_chosen = true;
     return read_flag(value, &options->lossless);
+}
+
+static bool set_palette(struct encode_options *options, const char *value) {
+    return read_flag(value, &options->palette);
+}
+
+static bool set_colors(struct encode_options *options, const char *value) {
+    return read_small(value, 2, COLORS_MAX, &options->colors);
+}
+
+static bool set_dither(struct encode_options *options, const char *value) {
+    return read_flag(value, &options->dither);
+}
+
+int encode_colors(const struct encode_options *options) {
+    return options->palette && !options->colors ? COLORS_MAX : options->colors;
 }
 
 static bool set_effort(struct encode_options *options, const char *value) {
@@ -125,6 +143,9 @@ static const struct setting {
     { "compression", "a whole number 0..3", set_compression },
     { "progressive", "true or false", set_progressive },
     { "lossless", "true or false", set_lossless },
+    { "palette", "true or false", set_palette },
+    { "colors", "a whole number 2..256", set_colors },
+    { "dither", "true or false", set_dither },
     { "effort", "a whole number 0..6", set_effort },
     { "background", "RRGGBB or RRGGBBAA in hexadecimal, or a CSS colour name, such as white",
       set_background },

@@ -46,6 +46,8 @@ struct encode_options {
     int compression;       /* 0..3; FORMAT_COMPRESSION */
     bool progressive;      /* FORMAT_PROGRESSIVE */
     bool lossless;         /* FORMAT_LOSSLESS: quality does nothing */
+    bool palette, dither;  /* FORMAT_PALETTE; dither: colours in patterns */
+    int colors;            /* 2..256, the most in a palette, which it implies; 0: not given */
     bool loss_chosen;      /* quality, lossless or max_bytes was given */
     int effort;            /* 0..6, more time for fewer bytes; FORMAT_EFFORT */
     uint8_t background[4]; /* R, G, B under alpha where the format has none; A for operators */
@@ -69,6 +71,9 @@ bool encode_option_set(struct encode_options *options, int index, const char *va
 
 /* R in the highest byte, then G, B, A, as param_colour() returns them. */
 uint32_t encode_background(const struct encode_options *options);
+
+/* The most colours that a file of a format with FORMAT_PALETTE may have; 0: any. */
+int encode_colors(const struct encode_options *options);
 
 /* Sets the type to FORMAT if the user chose none. If that is the type of the input and the user
  * chose nothing about loss, the result is lossless if the input is. */

@@ -53,6 +53,7 @@ enum format_ability {
     FORMAT_PROGRESSIVE = 1 << 5,
     FORMAT_COMPRESSION = 1 << 6,
     FORMAT_METADATA = 1 << 7, /* its files hold EXIF and XMP */
+    FORMAT_PALETTE = 1 << 8,
 };
 
 /* Lists of formats, each in an order of its own. */
@@ -65,7 +66,7 @@ enum format_order {
 
 /* Limits: media types and file name endings of one format, less the NULL that ends them; kinds of
  * files that cost differently. */
-enum { FORMAT_NAMES_MAX = 4, FORMAT_DECODE_KINDS = 2, FORMAT_ENCODE_KINDS = 4 };
+enum { FORMAT_NAMES_MAX = 4, FORMAT_DECODE_KINDS = 2, FORMAT_ENCODE_KINDS = 5 };
 
 /* Measured defaults, in ms: on a core of a Xeon at 2.1 GHz, and on a worker of an H200. `gpu` is
  * zero where cores do the work beside a GPU, too; then `cpu` is the cost and counts as theirs. */

@@ -40,7 +40,7 @@ enum status {
 /* Lies in shared memory too, so it holds no pointer. */
 struct failure {
     enum status status;
-    char message[232];
+    char message[264];
 };
 
 /* Fills FAILURE (may be NULL) and returns STATUS, so that callers write `return fail(...)`. */

@@ -5,6 +5,9 @@
 /* Deflate's best: 258 bytes from a length and a distance of one bit each. */
 enum { DEFLATE_RATIO = 1032 };
 
+/* Kinds of files by cost: the compressions 0..3, and with a palette. */
+enum { KIND_PALETTE = 4 };
+
 static enum status png_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                              struct failure *failure) {
     struct png_parts parts;
@@ -58,7 +61,7 @@ static bool is_png(const uint8_t *bytes, size_t length) {
 }
 
 static int png_encode_kind(const struct encode_options *options) {
-    return options->compression;
+    return encode_colors(options) ? KIND_PALETTE : options->compression;
 }
 
 const struct format_record format_png = {
@@ -68,7 +71,7 @@ const struct format_record format_png = {
     .endings = { "png" },
     /* First of what Accept likes equally: it loses nothing, and is small. */
     .places = { [FORMATS_DESCRIBED] = 2, [FORMATS_OFFERED] = 1, [FORMATS_PREFERRED] = 1 },
-    .abilities = FORMAT_COMPRESSION | FORMAT_METADATA,
+    .abilities = FORMAT_COMPRESSION | FORMAT_PALETTE | FORMAT_METADATA,
     .recognizes = is_png,
     .probe = png_probe,
     .decode = png_decode,
@@ -77,9 +80,11 @@ const struct format_record format_png = {
     .depth = 16,
     .encode = png_encode,
     .bound = png_bound,
+    .encode_memory = png_encode_memory,
     .encode_costs = { { .cpu = { 0.05f, 0.5f } }, /* by compression */
                       { .cpu = { 0.05f, 2.2f } },
                       { .cpu = { 0.05f, 5 } },
-                      { .cpu = { 0.05f, 12 } } },
+                      { .cpu = { 0.05f, 12 } },
+                      { .cpu = { 3, 40 } } }, /* with a palette */
     .encode_kind = png_encode_kind,
 };

@@ -33,6 +33,8 @@
     "{'$ref':'#/components/parameters/min_quality'},{'$ref':'#/components/parameters/lossless'},"  \
     "{'$ref':'#/components/parameters/effort'},{'$ref':'#/components/parameters/metadata'},"       \
     "{'$ref':'#/components/parameters/profile'},{'$ref':'#/components/parameters/types'},"         \
+    "{'$ref':'#/components/parameters/palette'},{'$ref':'#/components/parameters/colors'},"        \
+    "{'$ref':'#/components/parameters/dither'},"                                                   \
     "{'$ref':'#/components/parameters/animation'},"                                                \
     "{'$ref':'#/components/parameters/damaged'},{'$ref':'#/components/parameters/id'}"
 
@@ -92,6 +94,16 @@ static const char openapi_parameters[] =
     "width, all from the image as it came','style':'form','explode':false,'schema':{"
     "'type':'array','items':{'type':'integer','minimum':1,'maximum':65535},'minItems':1,"
     "'maxItems':16,'uniqueItems':true},'example':[6,7]},";
+
+static const char openapi_palette_parameters[] =
+    "'palette':{'name':'palette','in':'query','description':'A ~palette~ of at most 256 colours, "
+    "which makes photographs less than half as large','schema':{'type':'boolean','default':false},"
+    "'example':true},"
+    "'colors':{'name':'colors','in':'query','description':'The most of a ~palette~ with a palette, "
+    "which it has then','schema':{'type':'integer','minimum':2,'maximum':256,'default':256},"
+    "'example':16},"
+    "'dither':{'name':'dither','in':'query','description':'Of a ~palette~ with a palette: colours "
+    "between two become patterns','schema':{'type':'boolean','default':false},'example':true},";
 
 static const char openapi_file_parameters[] =
     "'quality':{'name':'quality','in':'query','description':'Of a ~quality~','schema':{"

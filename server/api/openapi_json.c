@@ -48,6 +48,7 @@ static void put_formats(struct json_writer *json, const char *word, size_t lengt
         { "compression", FORMAT_COMPRESSION },
         { "progressive", FORMAT_PROGRESSIVE },
         { "lossless", FORMAT_LOSSLESS },
+        { "palette", FORMAT_PALETTE },
         { "effort", FORMAT_EFFORT },
         { "metadata", FORMAT_METADATA },
     };
@@ -435,6 +436,7 @@ static void stages_schema(struct json_writer *json) {
 static void components(struct json_writer *json, const struct op_set *ops) {
     put_next(json, "'components':{'parameters':{");
     put(json, openapi_parameters);
+    put(json, openapi_palette_parameters);
     put(json, openapi_file_parameters);
     put(json, "},'headers':{");
     put(json, openapi_headers);

@@ -367,12 +367,14 @@ enum status options_read(struct options *options, int argc, char **argv, struct 
 static void usage_encoding(void) {
     char types[FORMAT_LIST_MAX], quality[FORMAT_LIST_MAX], progressive[FORMAT_LIST_MAX];
     char lossless[FORMAT_LIST_MAX], effort[FORMAT_LIST_MAX], compression[FORMAT_LIST_MAX];
+    char palette[FORMAT_LIST_MAX];
     format_list(FORMAT_NAMES, FORMAT_WRITTEN, "|", "|", types);
     format_list(FORMAT_TITLES, FORMAT_QUALITY, ", ", " or ", quality);
     format_list(FORMAT_TITLES, FORMAT_PROGRESSIVE, ", ", " or ", progressive);
     format_list(FORMAT_TITLES, FORMAT_LOSSLESS, ", ", " or ", lossless);
     format_list(FORMAT_TITLES, FORMAT_EFFORT, ", ", " or ", effort);
     format_list(FORMAT_TITLES, FORMAT_COMPRESSION, ", ", " or ", compression);
+    format_list(FORMAT_TITLES, FORMAT_PALETTE, ", ", " or ", palette);
     printf("  --type %-24s default by OUTPUT's extension; without one the\n"
            "                                  input's type\n"
            "  --quality 1..100                of a %s, default 85\n"
@@ -384,8 +386,12 @@ static void usage_encoding(void) {
            "                                  default 4\n"
            "  --max-bytes N                   of a %s: lowers the quality until\n"
            "  --min-quality 1..100            the file fits, but not below this; default 10\n"
-           "  --compression 0..3              of a %s, default 1\n",
-           types, quality, progressive, lossless, effort, quality, compression);
+           "  --compression 0..3              of a %s, default 1\n"
+           "  --palette true|false            a %s of at most 256 colours; default false\n"
+           "  --colors 2..256                 the most of them; without --palette, too\n"
+           "  --dither true|false             colours between two of them become patterns;\n"
+           "                                  default false\n",
+           types, quality, progressive, lossless, effort, quality, compression, palette);
 }
 
 int options_usage(void) {

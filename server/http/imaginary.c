@@ -73,7 +73,6 @@ const struct param imaginary_rest[] = {
                          .summary = "Leave metadata out; false: keep them",
                          .type = PARAM_BOOL,
                          .def = true },
-    [REST_PALETTE] = FLAG("palette", "A PNG of few colours"),
     [REST_MINAMPL] = { .name = "minampl",
                        .summary = "How exact the blur is",
                        .type = PARAM_DECIMAL,
@@ -286,7 +285,7 @@ static const char *file_option(const char *name) {
     if (strcmp(name, "stripmeta") == 0) return "metadata";
     if (strcmp(name, "noprofile") == 0) return "profile";
     return strcmp(name, "type") == 0 || strcmp(name, "quality") == 0 ||
-                   strcmp(name, "compression") == 0
+                   strcmp(name, "compression") == 0 || strcmp(name, "palette") == 0
                ? name
                : NULL;
 }

@@ -63,7 +63,6 @@ enum rest_param {
     REST_STRIPMETA, /* becomes metadata=none or keep */
     REST_REFUSED,   /* from here on only the default is accepted, or the value is ignored */
     REST_NOROTATION = REST_REFUSED,
-    REST_PALETTE,
     REST_MINAMPL,
     REST_PARAMS
 };

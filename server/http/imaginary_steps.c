@@ -366,7 +366,6 @@ static enum status add_all(const struct imaginary *imaginary, struct plan *plan,
 static enum status check_refused(const struct imaginary *imaginary, struct failure *failure) {
     static const char *const reasons[REST_PARAMS] = {
         [REST_NOROTATION] = "the image is always rotated as its EXIF says: leave norotation out",
-        [REST_PALETTE] = "a PNG keeps all its colours: leave palette out",
         [REST_MINAMPL] = "the blur is exact and needs no minampl: give sigma alone",
     };
     for (int i = REST_REFUSED; i < REST_PARAMS; i++) {

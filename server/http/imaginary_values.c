@@ -140,7 +140,8 @@ const char *imaginary_value(const struct imaginary *imaginary, const char *name,
     /* zlib's levels: 6 is its middle, 9 the smallest. */
     if (strcmp(name, "compression") == 0 && strlen(value) == 1 && strchr("456789", *value))
         return *value < '7' ? "2" : "3";
-    if (strcmp(name, "interlace") == 0 && param_bool(value, &on)) return on ? "true" : "false";
+    if ((strcmp(name, "interlace") == 0 || strcmp(name, "palette") == 0) && param_bool(value, &on))
+        return on ? "true" : "false";
     if ((strcmp(name, "stripmeta") == 0 || strcmp(name, "noprofile") == 0) &&
         param_bool(value, &on))
         return on ? "none" : "keep";

@@ -45,7 +45,7 @@ struct message {
     int32_t engines; /* READY: of its GPU, which decode HEVC for its jobs */
     int32_t thread;  /* READY, HEARTBEAT: kernel's id of the thread that sends heartbeats */
     union {
-        char text[232]; /* READY: the device's name; SELF_TESTED: what went wrong */
+        char text[264]; /* READY: the device's name; SELF_TESTED: what went wrong */
         struct gauges gauges;
     };
 };

@@ -262,7 +262,7 @@ static enum status unknown(const char *name, struct failure *failure) {
                     "widths works for a single operator; in /pipeline list one resize or carve per "
                     "width under outputs");
     const char *names[NAMES_MAX];
-    char shown[PARAM_SHOWN_MAX], all[256];
+    char shown[PARAM_SHOWN_MAX], all[264];
     int count = 0;
     while (count < NAMES_MAX && (names[count] = settings_shared_name(count))) count++;
     const char *near = nearest_name(name, names, count);

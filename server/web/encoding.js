@@ -7,6 +7,9 @@ export const ranges = {
     quality: { min: 1, max: 100, usual: 85 },
     effort: { min: 0, max: 6, usual: 4 },
     compression: { min: 0, max: 3, usual: 1 },
+    palette: { usual: false },
+    colors: { min: 2, max: 256, usual: 256 },
+    dither: { usual: false },
     lossless: { usual: false },
     progressive: { usual: false },
     max_bytes: { min: 1, usual: null },
@@ -24,7 +27,9 @@ export const formatOf = (type) => writtenFormats.find(({ name }) => name === typ
 export function optionsOf(type) {
     const able = formatOf(type).abilities ?? [];
     const lossless = able.includes('lossless') && choice.lossless;
+    const palette = able.includes('palette') && choice.palette;
     return Object.keys(ranges).filter((name) => {
+        if (name === 'colors' || name === 'dither') return palette;
         if (name !== 'quality' && name !== 'max_bytes') return able.includes(name);
         return able.includes('quality') && !lossless;
     });

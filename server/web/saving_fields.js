@@ -12,6 +12,9 @@ const heads = {
     effort: ['Effort', 'More is smaller, and slower.'],
     progressive: ['Progressive', 'Shows early while it loads; slower to make.'],
     compression: ['Compression', 'From 0, none, to 3, the smallest and slowest.'],
+    palette: ['Palette', 'Few colours: less than half as large.'],
+    colors: ['Colours', ''],
+    dither: ['Dither', 'Colours between two become patterns.'],
 };
 
 function row(name, ...controls) {
@@ -91,6 +94,9 @@ const makers = {
     max_bytes: limitRow,
     effort: numberRow,
     compression: numberRow,
+    palette: switchRow,
+    colors: numberRow,
+    dither: switchRow,
     lossless: switchRow,
     progressive: switchRow,
 };

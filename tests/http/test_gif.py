@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """GIF out: Pillow reads the same pixels where 256 colours suffice, and others as well as by its own median cut; what is noted.
 
-covers: pipeline/codecs/gif/encoder.c pipeline/codecs/gif/colours.c"""
+covers: pipeline/codecs/gif/encoder.c pipeline/codecs/common/palette.c"""
 import io
 
 import numpy as np

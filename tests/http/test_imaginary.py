@@ -273,11 +273,11 @@ def test_numbers_of_json_are_cut_off(daemon):
         assert answer.status == 200 and answer.body == own.body, (given, answer.body[:200])
 
 
-IGNORED = [("palette=true", "palette"), ("speed=3", "speed"), ("minampl=0.5", "minampl"),
+IGNORED = [("speed=3", "speed"), ("minampl=0.5", "minampl"),
            ("dpi=150&text=a%20b", "dpi, text"), ("url=http://127.0.0.1/a.jpg", "url"), ("file=a.jpg", "file"),
            ("sign=abc", "sign"), ("nonsense=1", "nonsense"), ("top=3&factor=2", "top, factor"), ("extend=blue", "extend"),
            ("gravity=up", "gravity"), ("aspectratio=x", "aspectratio"), ("speed=1&speed=2", "speed"), ("%1b%22=1", '?"'),
-           ("palette=false&minampl=0&stripmeta=true&noprofile=f", ""), ("speed=&nonsense=&stripmeta=", ""), ("key=secret", ""), ("key=", ""),
+           ("minampl=0&stripmeta=true&noprofile=f", ""), ("speed=&nonsense=&stripmeta=", ""), ("key=secret", ""), ("key=", ""),
            ("speed=1&=5", "speed"), ("=5", "")]
 
 
@@ -362,6 +362,7 @@ def test_its_settings_are_the_native_ones(daemon):
             ("/convert?type=png&compression=6", "/rotate?angle=0&type=png&compression=2", PHOTO),
             ("/convert?type=png&compression=9", "/rotate?angle=0&type=png&compression=3", PHOTO),
             ("/convert?type=png&compression=0", "/rotate?angle=0&type=png&compression=0", PHOTO),
+            ("/imaginary/convert?type=png&palette=1", "/rotate?angle=0&type=png&palette=true", PHOTO),
             (pipeline(("resize", {"width": 9, "background": "250,20,10"}), ("convert", {"type": "jpeg", "quality": 60})),
              "/resize?width=9&type=jpeg&quality=60&background=fa140a", clear),
             (pipeline(("convert", {"type": "png", "background": "250,20,10"}), ("fit", {
@@ -531,7 +532,6 @@ REFUSED = [
     ("/flip?sigma=100", ["sigma", "64"]),
     ("/flip?colorspace=cmyk", ["colorspace", "srgb | bw"]),
     ("/flip?norotation=true", ["norotation", "EXIF"]),
-    ("/flip?palette=true", ["palette"]),
     ("/blur?sigma=2&minampl=0.5", ["minampl", "sigma alone"]),
     ("/flip?field=picture", ["field", "file | image | media"]),
     ("/flip?url=http://127.0.0.1/a.jpg", ["fetched"]),

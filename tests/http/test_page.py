@@ -108,7 +108,7 @@ def test_formats_come_of_their_records(daemon):
     assert all(json.loads(fields["title"]).lower() == name for name, fields in formats.items())
     assert all(json.loads(fields["endings"]) for fields in formats.values())
     for name, fields in formats.items():
-        for option in ("quality", "lossless", "effort", "progressive", "compression"):
+        for option in ("quality", "lossless", "effort", "progressive", "compression", "palette"):
             listed = re.search(rf'\b{json.loads(fields["title"])}\b', described["components"]["parameters"][option]["description"])
             assert (option in json.loads(fields.get("abilities", "[]"))) == bool(listed), (name, option)
 

@@ -67,11 +67,12 @@ OPTIONS = [
      ("webp", {"quality": 60, "effort": 1}, ["--quality", "60", "--effort", "1"]), ("png", {"compression": 3}, ["--compression", "3"]),
      ("jpeg", {"quality": 40}, ["--quality", "40"])],
     [("jpeg", {"progressive": True}, ["--progressive", "true"]), ("webp", {"lossless": True}, ["--lossless", "true"])],
+    [("png", {"palette": True}, ["--palette", "true"]), ("png", {"colors": 40}, ["--palette", "true", "--colors", "40"])],
     [("jpeg", {"max_bytes": 12.5}, ["--max-bytes", "12500"])],
 ]
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=["usual", "switches", "bytes"])
+@pytest.mark.parametrize("options", OPTIONS, ids=["usual", "switches", "palette", "bytes"])
 def test_what_is_saved_is_what_is_shown(page, photo, tmp_path, options):
     page.choose_file(photo)
     page.opened()
@@ -106,7 +107,7 @@ def test_each_type_has_its_options(page, daemon, photo, tmp_path):
     for kind, title in titles.items():
         choose(page, type=kind)
         shown = set(page.run("return [...document.querySelectorAll('#saving-fields [data-option]:not([hidden])')].map((e) => e.dataset.option)"))
-        assert shown == {name for name in ("quality", "compression", "progressive", "lossless", "effort", "max_bytes")
+        assert shown == {name for name in ("quality", "compression", "progressive", "lossless", "effort", "max_bytes", "palette")
                          if re.search(rf"\b{title}\b", described[name]["description"])}
         for name in shown - {"max_bytes"}:
             schema = described[name]["schema"]

@@ -34,6 +34,10 @@ static void good_values(void **state) {
     assert_int_equal(set("compression", "3").compression, 3);
     assert_int_equal(set("type", "webp").format, FORMAT_WEBP);
     assert_true(set("lossless", "true").lossless);
+    assert_true(set("palette", "true").palette);
+    assert_true(set("dither", "true").dither);
+    assert_int_equal(set("colors", "2").colors, 2);
+    assert_int_equal(set("colors", "256").colors, 256);
     assert_int_equal(set("effort", "0").effort, 0);
     assert_int_equal(set("effort", "6").effort, 6);
     assert_true(set("progressive", "true").progressive);
@@ -46,6 +50,18 @@ static void good_values(void **state) {
     const struct encode_options options = set("background", "0aFf10");
     assert_int_equal(encode_background(&options), 0x0aff10ff);
     assert_true(options.has_background && !encode_options_default.has_background);
+}
+
+/* A number of colours asks for a palette, which has 256 without one. */
+static void colours_of_a_palette(void **state) {
+    (void)state;
+    struct encode_options options = set("palette", "true");
+    assert_int_equal(encode_colors(&encode_options_default), 0);
+    assert_int_equal(encode_colors(&options), 256);
+    options.colors = 7;
+    assert_int_equal(encode_colors(&options), 7);
+    options.palette = false;
+    assert_int_equal(encode_colors(&options), 7);
 }
 
 /* The result has the input's type, and is lossless as the input is if no option says otherwise. */
@@ -88,6 +104,8 @@ static void bad_values(void **state) {
         { "min_quality", "0" },     { "min_quality", "101" },
         { "background", "redd" },   { "background", "12345g" },
         { "background", "#12345" }, { "background", "" },
+        { "colors", "1" },          { "colors", "257" },
+        { "palette", "1" },         { "dither", "16" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct encode_options options = encode_options_default;
@@ -110,6 +128,7 @@ static void every_setting_says_what_it_may_be(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_values),
+        cmocka_unit_test(colours_of_a_palette),
         cmocka_unit_test(as_the_input),
         cmocka_unit_test(bad_values),
         cmocka_unit_test(every_setting_says_what_it_may_be),

@@ -44,12 +44,13 @@ static void test_records_are_complete(void **state) {
 static void test_kinds_have_costs(void **state) {
     (void)state;
     for (int f = FORMAT_NONE + 1; f < FORMAT_COUNT; f++)
-        for (int i = 0; format_records[f]->encode_kind && i < 32; i++) {
+        for (int i = 0; format_records[f]->encode_kind && i < 64; i++) {
             struct encode_options options = encode_options_default;
             options.compression = i & 3;
             options.progressive = i & 4;
             options.lossless = i & 8;
             options.max_bytes = i & 16;
+            options.palette = i & 32;
             const int kind = format_records[f]->encode_kind(&options);
             assert_in_range(kind, 0, FORMAT_ENCODE_KINDS - 1);
             assert_true(format_records[f]->encode_costs[kind].cpu[1] > 0);

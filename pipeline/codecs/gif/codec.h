@@ -9,7 +9,7 @@
  * readers clear the place of an animation's frame to that.
  *
  * Used by:  pipeline/codecs/gif.c, which has the record; gif/decoder.c, which defines
- *           gif_begin(); gif/encoder.c; gif/colours.c, which chooses a palette.
+ *           gif_begin(); gif/encoder.c.
  * Owns:     nothing.
  * Fails:    as format.h says of each function. Input is hostile: each offset is checked.
  * Threads:  any.
@@ -25,7 +25,6 @@ enum {
     GIF_FILE_HEAD = 13,
     GIF_FRAME_HEAD = 10,    /* comma, place, sides, flags */
     GIF_HAS_PALETTE = 0x80, /* of flags, whose lowest three bits are then the palette's size */
-    GIF_COLOURS_MAX = 256,
 };
 
 /* A frame, and the canvas. */
@@ -75,16 +74,6 @@ static inline bool gif_is_covered(const struct gif_header *header) {
 
 enum status gif_decode(const struct decoding *decoding);
 enum status gif_decode_frames(const struct decoding *decoding, const struct frame_sink *sink);
-
-struct gif_palette {
-    unsigned count;  /* of entries, the transparent one included; at least 1 */
-    int transparent; /* an index; -1: none */
-    uint8_t colours[GIF_COLOURS_MAX][3];
-};
-
-/* Fills PALETTE, and INDICES with one for each pixel, row after row. */
-enum status gif_choose_colours(const struct encoding *encoding, struct gif_palette *palette,
-                               uint8_t *indices);
 
 bool gif_begin_animation(struct animation_file *file);
 bool gif_add_frame(struct animation_file *file, const uint8_t *frame, size_t length, uint32_t ms);

@@ -3,6 +3,7 @@
  * growing length: a code stands for a string of indices that came before, which is a shorter string
  * and an index behind, so entries of the table are found by these two. A full table is cleared. */
 #include "pipeline/codecs/common/lzw.h"
+#include "pipeline/codecs/common/palette.h"
 #include "pipeline/codecs/gif/codec.h"
 
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 enum {
     HASHED = 8192, /* twice as many as there are codes */
     BLOCK = 255,   /* bytes of data, at most */
-    HEAD_MAX = GIF_FILE_HEAD + 3 * GIF_COLOURS_MAX + 8 + GIF_FRAME_HEAD + 1,
+    HEAD_MAX = GIF_FILE_HEAD + 3 * PALETTE_MAX + 8 + GIF_FRAME_HEAD + 1,
     CHECKED_PIXELS = 1 << 18, /* between two looks at the progress */
 };
 
@@ -121,30 +122,36 @@ static enum status put_codes(const struct encoding *encoding, struct codes *code
 /* ---- the file */
 
 static void put_head(struct writer *writer, const struct image *image,
-                     const struct gif_palette *palette, unsigned size) {
+                     const struct palette *palette, unsigned size, int transparent) {
     const uint8_t sides[] = { (uint8_t)image->width, (uint8_t)(image->width >> 8),
                               (uint8_t)image->height, (uint8_t)(image->height >> 8) };
-    const uint8_t control[] = { '!', 0xf9, 4, 1, 0, 0, (uint8_t)palette->transparent, 0 };
     put(writer, "GIF89a", 6);
     put(writer, sides, sizeof sides);
     put_byte(writer, GIF_HAS_PALETTE | 7u << 4 | (size - 1)); /* colours of 8 bits */
     put(writer, "\0", 2);
-    put(writer, palette->colours, (size_t)3 << size);
-    if (palette->transparent >= 0) put(writer, control, sizeof control);
+    for (unsigned i = 0; i < 1u << size; i++) {
+        const uint32_t colour = palette->colours[i];
+        const uint8_t rgb[] = { (uint8_t)(colour >> 16), (uint8_t)(colour >> 8), (uint8_t)colour };
+        put(writer, rgb, sizeof rgb);
+    }
+    const uint8_t control[] = { '!', 0xf9, 4, 1, 0, 0, (uint8_t)transparent, 0 };
+    if (transparent >= 0) put(writer, control, sizeof control);
     put(writer, ",\0\0\0", 5);
     put(writer, sides, sizeof sides);
     put_byte(writer, 0);
 }
 
-static enum status write_gif(const struct encoding *encoding, const struct gif_palette *palette,
+static enum status write_gif(const struct encoding *encoding, struct palette *palette,
                              const uint8_t *indices) {
+    const bool room = palette->count < PALETTE_MAX && image_has_alpha(encoding->image);
+    const int transparent = !(palette->colours[0] >> 24) ? 0 : room ? (int)palette->count++ : -1;
     struct writer writer = { .bytes = encoding->bytes, .capacity = encoding->capacity };
     struct codes codes = { .writer = &writer };
     unsigned size = 1;
     while (1u << size < palette->count) size++;
     codes.literal_bits = size < 2 ? 2 : size;
     codes.bits = codes.literal_bits + 1;
-    put_head(&writer, encoding->image, palette, size);
+    put_head(&writer, encoding->image, palette, size, transparent);
     put_byte(&writer, codes.literal_bits);
     begin_block(&writer);
     const enum status status =
@@ -158,18 +165,21 @@ static enum status write_gif(const struct encoding *encoding, const struct gif_p
 
 uint64_t gif_encode_memory(const struct image *image, const struct encode_options *options) {
     (void)options;
-    return image_pixels(image) + ((uint64_t)6 << 20); /* indices, and cells of colours */
+    return image_pixels(image) + PALETTE_MEMORY; /* indices, and the choice of colours */
 }
 
 enum status gif_encode(const struct encoding *encoding) {
-    struct gif_palette palette;
+    static const struct palette_wish wish = { .most = PALETTE_MAX, .opaque = true };
+    struct palette palette;
     uint8_t *indices = malloc((size_t)image_pixels(encoding->image));
     if (!indices)
         return fail(encoding->failure, STATUS_NO_MEMORY, "no memory for the pixels of the GIF");
-    enum status status = gif_choose_colours(encoding, &palette, indices);
+    enum status status = palette_choose(encoding, &wish, &palette, indices);
     if (!status) status = write_gif(encoding, &palette, indices);
     free(indices);
     if (status) return status;
+    if (palette.cut) *encoding->notes |= NOTE_COLOURS_CUT;
+    if (palette.alpha_cut) *encoding->notes |= NOTE_ALPHA_CUT;
     if (encoding->image->depth == 16) *encoding->notes |= NOTE_DEPTH_CUT;
     if (codec_carried(encoding->metadata, encoding->options, 0, encoding->notes).profile_length)
         *encoding->notes |= NOTE_PROFILE_DROPPED;

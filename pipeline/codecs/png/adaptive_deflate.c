@@ -18,9 +18,11 @@ static const struct way search = { LEVEL, Z_FILTERED };
 static const struct way runs = { LEVEL, Z_RLE };
 static const struct way store = { 0, Z_DEFAULT_STRATEGY };
 
-bool adaptive_deflate_init(struct adaptive_deflate *state) {
-    *state = (struct adaptive_deflate){ .open = false };
-    state->open = deflateInit2(&state->stream, LEVEL, Z_DEFLATED, WINDOW, MEMORY, Z_RLE) == Z_OK;
+bool adaptive_deflate_init(struct adaptive_deflate *state, int level) {
+    *state = (struct adaptive_deflate){ .fixed = level, .level = level ? level : LEVEL };
+    state->strategy = level ? Z_DEFAULT_STRATEGY : Z_RLE;
+    state->open = deflateInit2(&state->stream, state->level, Z_DEFLATED, WINDOW, MEMORY,
+                               state->strategy) == Z_OK;
     return state->open;
 }
 
@@ -53,8 +55,8 @@ static size_t try_way(const struct adaptive_deflate *state, const struct way *wa
     return size;
 }
 
-bool adaptive_deflate_band(struct adaptive_deflate *state, const uint8_t *bytes, size_t length,
-                           bool last) {
+/* false: no memory. */
+static bool choose_way(struct adaptive_deflate *state, const uint8_t *bytes, size_t length) {
     const size_t part = length / SAMPLE_PART;
     const size_t sample = part > SAMPLE_LEAST     ? part
                           : length < SAMPLE_LEAST ? length
@@ -65,10 +67,15 @@ bool adaptive_deflate_band(struct adaptive_deflate *state, const uint8_t *bytes,
     if (searched >= sample && run >= sample) way = &store;
     state->level = way->level;
     state->strategy = way->strategy;
+    return searched && run;
+}
+
+bool adaptive_deflate_band(struct adaptive_deflate *state, const uint8_t *bytes, size_t length,
+                           bool last) {
     state->flush = last ? Z_FINISH : Z_BLOCK;
     state->band = bytes;
     state->length = length;
-    return searched && run;
+    return state->fixed || choose_way(state, bytes, length);
 }
 
 bool adaptive_deflate_take(struct adaptive_deflate *state, uint8_t *out, size_t room,

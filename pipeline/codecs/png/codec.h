@@ -13,6 +13,7 @@
 
 enum status png_decode(const struct decoding *decoding);
 enum status png_encode(const struct encoding *encoding);
+uint64_t png_encode_memory(const struct image *image, const struct encode_options *options);
 size_t png_bound(const struct image *image, size_t profile_length);
 
 #endif

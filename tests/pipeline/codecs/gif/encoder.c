@@ -2,7 +2,7 @@
 /* GIF out, read again by the reader that gif/decoder.c tests: colours that are kept, those that are
  * chosen, transparency, codes of each length, room and time. tests/http/test_gif.py compares with
  * Pillow.
- * covers: pipeline/codecs/gif/codec.h pipeline/codecs/gif/colours.c */
+ * covers: pipeline/codecs/gif/codec.h pipeline/codecs/common/palette.c */
 #include "tests/pipeline/codecs/made_files.h"
 
 static struct bytes encode(const struct image *image, uint32_t *notes) {
@@ -210,7 +210,7 @@ static void room_is_kept(void **state) {
     size_t length;
     options.format = FORMAT_GIF;
     struct bytes bytes = encode(&image, &notes);
-    for (size_t room = 0; room <= bytes.length; room++) {
+    for (size_t room = 0; room <= bytes.length; room += bytes.length - room > 40 ? 13 : 1) {
         struct failure failure = { .message = "" };
         uint8_t *exact = malloc(room);
         assert_int_equal(

@@ -14,12 +14,13 @@
 
 enum { BYTES = 1 << 20, ROOM = 2 * BYTES };
 static uint8_t bytes[BYTES], made[ROOM], back[BYTES];
+static int fixed_level;
 
 /* In bands of BAND bytes, taken in pieces of PIECE. Returns the length. */
 static size_t deflate_all(size_t length, size_t band, size_t piece) {
     struct adaptive_deflate state;
     size_t used = 0, written;
-    assert_true(adaptive_deflate_init(&state));
+    assert_true(adaptive_deflate_init(&state, fixed_level));
     for (size_t at = 0; at < length; at += band) {
         const size_t now = length - at < band ? length - at : band;
         assert_true(adaptive_deflate_band(&state, bytes + at, now, at + now == length));
