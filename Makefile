@@ -428,10 +428,14 @@ $(B)/burin.1: docker/man.sh $(PROGRAM)
 	@mkdir -p $(@D)
 	@$< $(PROGRAM) $(VERSION) >$@
 
+COMPLETIONS = bash:bash-completion/completions/burin zsh:zsh/vendor-completions/_burin fish:fish/vendor_completions.d/burin.fish
+
 # Settings that exist already stay: their owner has edited them.
-install: $(PROGRAM) $(B)/burin.1 ## program, man page, settings and units to DESTDIR, PREFIX=/usr/local, /etc/burin
+install: $(PROGRAM) $(B)/burin.1 ## program, man page, completion, settings and units to DESTDIR, PREFIX=/usr/local, /etc/burin
 	@install -D -m 755 -s $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/burin
 	@install -D -m 644 $(B)/burin.1 $(DESTDIR)$(PREFIX)/share/man/man1/burin.1
+	@for c in $(COMPLETIONS); do $(PROGRAM) completion $${c%%:*} >$(B)/completion && \
+	  install -D -m 644 $(B)/completion $(DESTDIR)$(PREFIX)/share/$${c#*:} || exit; done
 	@[ -e $(DESTDIR)$(SYSCONFDIR)/burin/burin.json ] || \
 	  install -D -m 644 config/burin.json $(DESTDIR)$(SYSCONFDIR)/burin/burin.json
 	@for u in $(UNITS); do install -d $(DESTDIR)$(UNITDIR) && \

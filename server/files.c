@@ -66,17 +66,21 @@ static bool write_all(int fd, const uint8_t *bytes, size_t length) {
     return true;
 }
 
-enum status files_write(const char *path, const uint8_t *bytes, size_t length,
-                        struct failure *failure) {
-    if (strcmp(path, "-") == 0)
-        return write_all(STDOUT_FILENO, bytes, length)
-                   ? STATUS_OK
-                   : cannot("write", "standard output", failure);
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+/* FLAGS: of open, for a file that is there. */
+static enum status write_file(const char *path, int flags, const uint8_t *bytes, size_t length,
+                              struct failure *failure) {
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
     if (fd < 0) return cannot("write", path, failure);
     bool good = write_all(fd, bytes, length);
     if (close(fd) != 0) good = false;
     return good ? STATUS_OK : cannot("write", path, failure);
+}
+
+enum status files_write(const char *path, const uint8_t *bytes, size_t length,
+                        struct failure *failure) {
+    if (strcmp(path, "-") != 0) return write_file(path, O_TRUNC, bytes, length, failure);
+    return write_all(STDOUT_FILENO, bytes, length) ? STATUS_OK
+                                                   : cannot("write", "standard output", failure);
 }
 
 bool files_make_folders(const char *path) {
@@ -94,7 +98,8 @@ bool files_make_folders(const char *path) {
 
 enum status files_replace(const char *path, const char *temporary, const uint8_t *bytes,
                           size_t length, struct failure *failure) {
-    enum status status = files_write(temporary, bytes, length, failure);
+    unlink(temporary); /* a link that others put there is not followed */
+    enum status status = write_file(temporary, O_EXCL, bytes, length, failure);
     bool good = status == STATUS_OK && rename(temporary, path) == 0;
     if (!status && !good && errno == ENOENT)
         good = files_make_folders(path) && rename(temporary, path) == 0;

@@ -9,31 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct {
-    const char *name, *summary;
-    int (*run)(int argc, char **argv);
-} commands[] = {
-    { "serve", "the daemon: images over HTTP", command_serve },
-    { "run", "operators on files, without a server", command_run },
-    { "info", "type, size and more of files, from their headers", command_info },
-    { "ops", "the operators and their parameters", command_ops },
-    { "check", "checks files of operators in C", command_check },
-    { "convert", "makes a stand-alone program from operators in C", command_convert },
-    { "devices", "the CPU and the GPUs of this machine", command_devices },
-    { "config", "the settings in force, and where each came from", command_config },
-    { "keys", "makes a key for a client, checks a file of keys", command_keys },
-    { "sign", "makes the address of a request that its holder may send", command_sign },
-    { "health", "asks a daemon whether it is ready", command_health },
-    { "bench", "measures the speed of this machine", command_bench },
-    { "version", "this build and the libraries it uses", command_version },
-    { "worker", "one device's process, started by serve", command_worker },
-};
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
-
 static void help(FILE *out) {
     fputs("usage: burin COMMAND ...\n\n", out);
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-9s %s\n", commands[i].name, commands[i].summary);
+    for (int i = 0; command_at(i); i++)
+        fprintf(out, "  %-10s %s\n", command_at(i)->name, command_at(i)->summary);
     fputs("\nburin COMMAND --help explains each. For a start:\n\n"
           "  burin serve\n"
           "  burin run histeq in.jpg out.jpg\n",
@@ -41,10 +20,11 @@ static void help(FILE *out) {
 }
 
 static int unknown(const char *name) {
-    const char *names[COMMAND_COUNT];
+    const char *names[COMMANDS_MAX];
     char shown[PARAM_SHOWN_MAX];
-    for (int i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
-    const char *near = nearest_name(name, names, COMMAND_COUNT);
+    size_t count = 0;
+    for (; command_at((int)count); count++) names[count] = command_at((int)count)->name;
+    const char *near = nearest_name(name, names, count);
     fprintf(stderr, "burin: there is no command \"%s\"", param_shown(name, shown));
     if (registry_find(name))
         fprintf(stderr, "; for the operator say burin run %s INPUT OUTPUT\n", name);
@@ -72,7 +52,6 @@ int main(int argc, char **argv) {
         return 0;
     }
     if (strcmp(name, "--version") == 0) name = "version";
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(name, commands[i].name) == 0) return commands[i].run(argc - 1, argv + 1);
-    return unknown(name);
+    const struct command *command = command_find(name);
+    return command ? command->run(argc - 1, argv + 1) : unknown(name);
 }

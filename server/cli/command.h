@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* command.h - the subcommands of the program, one file each: command_<name>.c.
  *
- * Used by:  main.c, which chooses one.
+ * Used by:  main.c, which chooses one; command_completion.c, which offers all.
  * Fails:    each returns the program's exit status: 0, 1 when the work failed, 2 when the arguments
  *           were wrong; the reason is printed on stderr.
  */
@@ -23,5 +23,16 @@ int command_health(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_version(int argc, char **argv);
 int command_worker(int argc, char **argv);
+int command_completion(int argc, char **argv);
+
+enum { COMMANDS_MAX = 32 };
+
+struct command {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv);
+};
+
+const struct command *command_at(int index); /* NULL: behind the last */
+const struct command *command_find(const char *name);
 
 #endif

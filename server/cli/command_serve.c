@@ -89,7 +89,7 @@ static void catch_signals(void) {
 static void usage(FILE *out) {
     fputs("usage: burin serve [--config FILE] [--KEY VALUE]...\n\n"
           "  burin serve                                        on http://127.0.0.1:8080\n"
-          "  burin serve --listen localhost:9000 --keys-file keys.json --log-level debug\n\n"
+          "  burin serve --listen localhost:9000 --keys-file keys.json --log-level error\n\n"
           "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
           "environment, or in the file; in this order, the first wins. `burin config`\n"
           "shows the values in force.\n\n"

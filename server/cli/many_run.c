@@ -50,6 +50,7 @@ struct worker {
     pid_t pid; /* 0: none runs */
     int fd;
     long file;    /* NO_FILE: it has none */
+    bool ready;   /* it has its device */
     size_t wants; /* memory beyond its share: waits for an answer; 0: does not */
     size_t holds;
 };
@@ -65,7 +66,7 @@ struct many {
     size_t large_max; /* bytes that workers which asked may take together */
     int signals;      /* signalfd */
     sigset_t usual_signals;
-    bool refused; /* there is no such device: nothing was done */
+    enum status refused; /* there is no such device, or workers cannot start: the run ends */
 };
 
 /* ---- a worker process */
@@ -223,22 +224,39 @@ static void report_failure(struct many *many, const char *source, const struct f
     run_report_failure(source, failure->status, failure, many->options->json ? stdout : NULL);
 }
 
+/* Ends the run: what failed once would fail again. */
+static void refuse(struct many *many, const struct failure *failure) {
+    if (!many->refused) report_failure(many, NULL, failure);
+    many->refused = failure->status;
+}
+
+static void replace_worker(struct many *many, struct worker *worker) {
+    struct failure failure;
+    if (many->next == many->list.count || start_worker(many, worker) || many->running) return;
+    fail(&failure, STATUS_INTERNAL, "cannot start a process: %s", strerror(errno));
+    refuse(many, &failure);
+}
+
 /* A worker ended by itself: its file failed, and another worker takes its place. */
 static void lose_worker(struct many *many, struct worker *worker) {
     struct failure failure;
     const long file = worker->file;
     const int status = end_worker(many, worker, true);
+    const char *how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "it called exit";
     if (file != NO_FILE) {
         char steps[64];
-        const bool signalled = WIFSIGNALED(status);
         if (plan_print(&many->options->plan, steps, sizeof steps, NULL)) strcpy(steps, "its steps");
-        fail(&failure, STATUS_INTERNAL, "the process that ran %s on it ended: %s", steps,
-             signalled ? strsignal(WTERMSIG(status)) : "it called exit");
+        fail(&failure, STATUS_INTERNAL, "the process that ran %s on it ended: %s", steps, how);
         report_failure(many, many->list.pairs[file].source, &failure);
         many_progress_done(&many->progress, 0, 0, 0);
         many_progress_failed(&many->progress);
     }
-    if (many->next < many->list.count) start_worker(many, worker);
+    if (!worker->ready) {
+        fail(&failure, STATUS_INTERNAL, "a process ended before it had a file: %s", how);
+        refuse(many, &failure);
+        return;
+    }
+    replace_worker(many, worker);
 }
 
 static void take_result(struct many *many, struct worker *worker, const struct message *message) {
@@ -270,8 +288,7 @@ static void take_message(struct many *many, struct worker *worker) {
     if (!get_bytes(worker->fd, &message, sizeof message)) {
         lose_worker(many, worker);
     } else if (message.kind == MESSAGE_NO_DEVICE) {
-        if (!many->refused) report_failure(many, NULL, &message.failure);
-        many->refused = true;
+        refuse(many, &message.failure);
     } else if (message.kind == MESSAGE_MEMORY) {
         worker->wants = message.memory_bytes;
     } else if (message.kind == MESSAGE_DONE) {
@@ -279,6 +296,7 @@ static void take_message(struct many *many, struct worker *worker) {
     } else if (is_superfluous(many, &message)) {
         end_worker(many, worker, false);
     } else {
+        worker->ready = true;
         give_file(many, worker);
     }
     grant_memory(many);
@@ -315,7 +333,8 @@ static int wait_for_workers(struct many *many, struct pollfd *fds) {
 static int run_workers(struct many *many) {
     struct pollfd *fds = calloc((size_t)many->jobs + 1, sizeof *fds);
     int signal = fds ? 0 : SIGABRT;
-    for (int i = 0; i < many->jobs && !signal; i++) start_worker(many, &many->workers[i]);
+    for (int i = 0; i < many->jobs && !signal && !many->refused; i++)
+        replace_worker(many, &many->workers[i]);
     while (many->running && !signal && !many->refused) signal = wait_for_workers(many, fds);
     for (int i = 0; i < many->jobs; i++)
         if (many->workers[i].pid) end_worker(many, &many->workers[i], true);
@@ -374,14 +393,16 @@ int many_run(const struct options *asked) {
         take_signals(&many);
         if (many.list.count) signal = run_workers(&many);
         many_progress_erase(&many.progress);
-        if (!many.refused) many_progress_sum(&many.progress, lines, signal != 0);
+        if (!many.refused || many.progress.done)
+            many_progress_sum(&many.progress, lines, signal != 0);
         close(many.signals);
     } else {
         run_report_failure(NULL, status, &failure, lines);
     }
-    const bool failed = many.progress.failed > 0;
+    const bool failed = many.progress.failed || many.progress.done < many.progress.count;
     file_list_release(&many.list);
     free(many.workers);
     if (signal) fflush(stdout), end_by(&many, signal);
-    return status == STATUS_BAD_PARAM || many.refused ? 2 : status || failed;
+    const enum status worst = status ? status : many.refused;
+    return worst == STATUS_BAD_PARAM ? 2 : worst || failed;
 }

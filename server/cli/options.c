@@ -111,6 +111,14 @@ static int encode_option_of(const char *argument, size_t length) {
     return -1;
 }
 
+const char *options_range(const char *flag, char text[FORMAT_LIST_MAX]) {
+    const int encode = encode_option_of(flag, strlen(flag));
+    if (encode >= 0) return encode_option_range(encode, text);
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (table[i].set && strcmp(table[i].name, flag) == 0) return table[i].range;
+    return NULL;
+}
+
 static void dashed(const char *name, char text[OPTION_NAME_MAX]) {
     snprintf(text, OPTION_NAME_MAX, "--%s", name);
     for (char *c = text; *c; c++)

@@ -47,6 +47,10 @@ struct options {
 
 int options_usage(void); /* prints the help; returns the exit status 0 */
 
+/* The values of "--flag" as a message names them, in TEXT or static; NULL: it takes none, or there
+ * is no such flag. */
+const char *options_range(const char *flag, char text[FORMAT_LIST_MAX]);
+
 enum status options_read(struct options *options, int argc, char **argv, struct failure *failure);
 
 /* Once the image's header is known: with a profile, profile=srgb begins the plan with a step, and

@@ -49,7 +49,8 @@ def installed(tmp_path_factory):
 
 
 def test_install_puts_all_in_place(installed):
-    assert files(installed) >= {"/opt/burin/bin/burin", "/opt/burin/share/man/man1/burin.1", "/etc/burin/burin.json",
+    assert files(installed) >= {"/opt/burin/bin/burin", "/opt/burin/share/man/man1/burin.1", "/opt/burin/share/bash-completion/completions/burin",
+                                "/opt/burin/share/zsh/vendor-completions/_burin", "/opt/burin/share/fish/vendor_completions.d/burin.fish", "/etc/burin/burin.json",
                                 *(f"/opt/burin/lib/systemd/system/{unit}" for unit in units())}
     for unit in units():
         text = (installed / f"opt/burin/lib/systemd/system/{unit}").read_text()

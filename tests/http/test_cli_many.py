@@ -156,3 +156,20 @@ def test_many_stop_without_half_a_file(folder):
     os.close(ours)
     assert process.returncode == -signal.SIGINT and "1 file in" in summary and "2 not done" in summary
     assert text.endswith(b"\r\x1b[K") and not os.path.exists(f"/proc/{worker}") and tree(folder / "out") == ["0.pgm"]
+
+
+def test_one_file_quiet_and_as_json(folder):
+    (folder / "clear.png").write_bytes(png(np.zeros((4, 6, 4), np.uint8)))
+    for flags, text in ((["-q"], ""), ([], "burin: note: transparency")):
+        done = run(folder, *flags, "mean", "clear.png", "o.jpg")
+        assert done.returncode == 0 and done.stderr.startswith(text) and bool(done.stderr) == bool(text)
+        assert done.stdout == "255.0 255.0 255.0\n"  # hidden colours do not count: the background does
+    line = json.loads(run(folder, "--json", "mean", "clear.png", "o.jpg").stdout)
+    assert (line["input"], line["output"], line["type"], line["width"], line["height"]) == ("clear.png", "o.jpg", "jpeg", 6, 4)
+    assert line["bytes"] == (folder / "o.jpg").stat().st_size and line["values"][0]["value"] == [255.0] * 3
+    assert len(line["notes"]) == 1 and line["notes"][0].startswith("transparency")
+    assert json.loads(run(folder, "--json", "mean", "clear.png").stdout)["output"] is None
+    for arguments, source in ((["flip", "none.png", "o.png"], "none.png"), (["histq", "clear.png", "o.png"], None)):
+        done = run(folder, "--json", *arguments)
+        line = json.loads(done.stdout)
+        assert done.returncode and done.stderr == "" and line["input"] == source and ("none.png" if source else "histeq") in line["error"]

@@ -241,7 +241,7 @@ def test_free_fields(kept):
     address = SHOP.sign("/resize", **FREE)
     check_width(kept.post_form(address, [("width", "16", None), IMAGE]), 16)
     check_width(kept.post_form(address, [IMAGE, ("width", "24", None), ("type", "jpeg", None), ("quality", "40", None)]), 24)
-    for name, value in (("width", "15"), ("width", "25"), ("width", "2e1"), ("width", " 16"), ("width", "16 "), ("width", ""), ("width", "16..24"),
+    for name, value in (("width", "15"), ("width", "25"), ("width", "2e1"), ("width", "20%"), ("width", " 16"), ("width", "16 "), ("width", ""), ("width", "16..24"),
                         ("width", "1" * 40), ("width", "0x10"), ("quality", "91"), ("type", "webp"), ("type", "jpeg|png"), ("type", "JPEG"),
                         ("type", ""), ("type", "jpe"), ("height", "15"), ("height", "20"), ("fit", "cover"), ("device", "cpu"), ("free", "x:1..2"),
                         ("signature", "x"), ("key", "x"), ("expires", "1"), ("Width", "16"), ("width:16", "16")):
