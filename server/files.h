@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* files.h - whole files in and out of memory; "-" is standard input or output.
  *
- * Used by:  command_run.c, command_sign.c, tests/bench/burin-bench/picture.c.
+ * Used by:  one_run.c, command_sign.c, tests/bench/burin-bench/picture.c.
  * Owns:     nothing: the caller frees the bytes of files_read, also after a failure.
  * Fails:    STATUS_INTERNAL with the path and the system's reason; STATUS_NO_MEMORY.
  * Threads:  any; no state.

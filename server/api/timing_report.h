@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* timing_report.h - the report of a request as JSON: its images, and the time of each stage.
  *
- * Used by:  http/reply.c (X-Burin-Timing and multipart answers), command_run.c (--timing).
+ * Used by:  http/reply.c (X-Burin-Timing and multipart answers), one_run.c (--timing).
  * Owns:     nothing; timing_report_write writes into the caller's memory, and the caller frees the
  *           text of timing_report_print.
  * Fails:    timing_report_print returns NULL without memory.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* values_json.h - the values that steps of a plan report, as JSON and as plain numbers or text.
  *
- * Used by:  worker/executor.c writes it into the slot, jobs/answer.c checks it, command_run.c
+ * Used by:  worker/executor.c writes it into the slot, jobs/answer.c checks it, one_run.c
  *           prints it; http/front.c makes room for it.
  * Owns:     nothing; the text is written into the caller's memory.
  * Fails:    values_json_write and values_json_write_parts return 0 if the text does not fit.

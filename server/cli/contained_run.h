@@ -2,7 +2,7 @@
 /* contained_run.h - runs a plan with users' operators on one picture, in a process of its own: if
  * one crashes, the command goes on, and its message names operator and file.
  *
- * Used by:  command_run.c, on a CPU.
+ * Used by:  one_run.c, on a CPU.
  * Owns:     the process, until it returns.
  * Fails:    as run_batch; STATUS_INTERNAL if an operator crashed, STATUS_CANCELLED if a signal
  *           stopped it.

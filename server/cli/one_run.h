@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* one_run.h - one of many files: what `burin run INPUT OUTPUT` does, without a report.
+/* one_run.h - the pipeline of the daemon on one file: the only one of a command, or one of many.
  *
- * Device, threads and memory stay from file to file.
- *
- * Used by:  many_run.c, in its workers; command_run.c does the work.
- * Owns:     the run keeps device, lane and memory until its process ends.
+ * Used by:  command_run.c, and many_run.c in its workers.
+ * Owns:     nothing after the only file. A run of many keeps device, threads and memory from file
+ *           to file, until its process ends.
  * Fails:    as `burin run`; no file of OUTPUT's name is left half written.
  * Threads:  one.
  */
@@ -27,6 +26,11 @@ struct one_result {
     size_t read_bytes, written_bytes;
     uint32_t notes; /* enum note bits */
 };
+
+/* Runs and reports OPTIONS' file. LINES: for a line of JSON for each result; NULL: as text. */
+enum status one_run_alone(const struct options *options, FILE *lines, struct failure *failure);
+
+/* ---- one of many */
 
 struct one_run;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* options.h - the command line of `burin run`.
  *
- * Used by:  command_run.c, and file_list.c and many_run.c for many files.
+ * Used by:  command_run.c, one_run.c, and file_list.c and many_run.c for many files.
  * Owns:     nothing; texts are those of argv.
  * Fails:    STATUS_BAD_PARAM, with a sentence that names the option and its allowed values.
  * Threads:  any; no state.

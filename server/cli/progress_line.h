@@ -3,7 +3,7 @@
  * a second: the stage or the operator, its progress if the operator reports any, and the seconds so
  * far.
  *
- * Used by:  command_run.c.
+ * Used by:  one_run.c.
  * Owns:     a thread that redraws the line, until progress_line_release(). Without one there is no
  *           line.
  * Threads:  the command's.

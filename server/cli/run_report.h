@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* run_report.h - what `burin run` prints of a result: values and notes, or JSON.
  *
- * Used by:  command_run.c, many_run.c, command_info.c.
+ * Used by:  one_run.c, command_run.c, many_run.c, command_info.c.
  * Owns:     nothing.
  * Threads:  any; no state.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* codec_choice.h - whether the device or the cores decode an image, and encode a result.
  *
- * Used by:  batch_gather.c, job by job, before a batch is laid out; command_run.c; submit.c.
+ * Used by:  batch_gather.c, job by job, before a batch is laid out; one_run.c; submit.c.
  * Owns:     nothing; the caller releases the metadata of a choice.
  * Fails:    never: the cores take what the device does not.
  * Threads:  any.

@@ -2,7 +2,7 @@
 """The program from outside: every subcommand but serve and worker, its exit status and its messages.
 
 covers: server/main.c server/cli/command_config.c server/cli/command_devices.c server/cli/command_health.c server/cli/command_ops.c
-covers: server/cli/command_run.c server/cli/progress_line.c server/cli/command_version.c server/files.c server/api/ops_json.c
+covers: server/cli/command_run.c server/cli/one_run.c server/cli/progress_line.c server/cli/command_version.c server/files.c server/api/ops_json.c
 covers: server/cli/options.c server/version.c server/width_list.c
 """
 import json
