@@ -235,8 +235,25 @@ static enum status check_depth(const struct op *op, const struct image *in,
 
 struct values_shape plan_step_values(const struct plan *plan, int s, const struct image *shapes) {
     const struct step *step = &plan->steps[s];
-    if (!step->op->values) return (struct values_shape){ .type = VALUE_NONE };
-    return step->op->values(step->op, &step->params, &shapes[s]);
+    const struct op *op = step->op->finder ? step->op->finder : step->op;
+    if (!op->values) return (struct values_shape){ .type = VALUE_NONE };
+    return op->values(op, &step->params, &shapes[s]);
+}
+
+int plan_finder_step(const struct plan *plan, int s) {
+    while (s < plan->count && !plan->steps[s].op->finder) s++;
+    return s < plan->count ? s : -1;
+}
+
+bool plan_knows_size(const struct plan *plan, int s) {
+    const int finder = plan_finder_step(plan, 0);
+    return finder < 0 || finder >= s;
+}
+
+void plan_find(struct plan *finding, const struct plan *plan, int s) {
+    *finding = *plan;
+    finding->count = s + 1;
+    finding->steps[s].op = plan->steps[s].op->finder;
 }
 
 uint64_t plan_value_count(const struct plan *plan, const struct image *shapes) {
@@ -246,6 +263,12 @@ uint64_t plan_value_count(const struct plan *plan, const struct image *shapes) {
         count += values_results(&shape);
     }
     return count;
+}
+
+bool plan_reports(const struct plan *plan) {
+    bool any = false;
+    for (int s = 0; s < plan->count; s++) any |= plan->steps[s].op->values != NULL;
+    return any;
 }
 
 bool plan_only_reports(const struct plan *plan) {
@@ -324,15 +347,19 @@ enum status plan_refuse_later(const struct op *op, struct failure *failure) {
 
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure) {
+    static const struct cut none[PLAN_STEPS_MAX];
+    return plan_shapes_cut(plan, in, pixels_max, none, shapes, failure);
+}
+
+enum status plan_shapes_cut(const struct plan *plan, const struct image *in, uint64_t pixels_max,
+                            const struct cut *cuts, struct image *shapes, struct failure *failure) {
     shapes[0] = *in;
     enum status status = check_shape(in, "the image", pixels_max, failure);
     for (int i = 0; i < plan->count && status == STATUS_OK; i++) {
         const struct step *step = &plan->steps[i];
         const struct image *from = &shapes[i];
         struct image *to = &shapes[i + 1];
-        *to = step->op->values
-                  ? *from
-                  : image_shape(from->width, from->height, from->channels, from->depth);
+        *to = step->op->values ? *from : cut_shape(from, &cuts[i]);
         status = check_depth(step->op, from, failure);
         if (!status && i && step->op->by_profile) status = plan_refuse_later(step->op, failure);
         if (status != STATUS_OK) break;

@@ -176,8 +176,21 @@ static enum status allocate_result(struct state *state, struct failure *failure)
     return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
 }
 
+/* Makes the room enough for a result that is larger because something was cut off before. */
+static enum status enlarge_result(struct state *state, struct failure *failure) {
+    const size_t room =
+        codec_encode_bound(&state->item.out, &state->metadata, state->options.encode.format);
+    if (room <= state->result_room) return STATUS_OK;
+    free(state->result);
+    state->result_room = room;
+    state->result = malloc(room);
+    if (state->result) return STATUS_OK;
+    return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
+}
+
 static enum status encode(struct state *state, struct failure *failure) {
     const int64_t start = clock_ns();
+    if (enlarge_result(state, failure)) return failure->status;
     progress_line_stage(&state->line, "encoding");
     const enum status status = codec_encode_fitting(
         &state->item.out, &state->metadata, &state->options.encode, &state->progress, state->result,
@@ -243,8 +256,7 @@ static enum status animate(struct state *state, struct failure *failure) {
     const struct image *result = &state->shapes[state->options.plan.count];
     const int64_t start = clock_ns();
     if (options->widths.count || options->aux[0].name || !options->output ||
-        plan_value_count(&options->plan, state->shapes) ||
-        !format_record(options->encode.format)->begin_animation)
+        plan_reports(&options->plan) || !format_record(options->encode.format)->begin_animation)
         return fail(failure, STATUS_BAD_PARAM,
                     "--animation keep is for one GIF or WebP, without values and further images");
     state->result_room = state->limits.profile_max +
@@ -268,6 +280,10 @@ static enum status animate(struct state *state, struct failure *failure) {
     const enum status status = animation_run(state->lane, &animation, failure);
     state->result_length = animation.result_length;
     state->item.out = animation.result;
+    memcpy(state->item.cuts, animation.cuts, sizeof animation.cuts);
+    for (int s = 0; s < options->plan.count; s++)
+        state->item.values[s] = (struct values){ plan_step_values(&options->plan, s, state->shapes),
+                                                 &state->item.cuts[s] };
     state->notes = animation.notes;
     memcpy(state->metadata.warning, animation.warning, sizeof animation.warning);
     timing_close(&state->timing,
@@ -374,8 +390,9 @@ static enum status lay_out(struct state *state, struct failure *failure) {
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++) {
         const char *name = options->aux[i].name;
         const int place = plan_aux(&options->plan, name);
-        status = plan_aux_fits(&options->plan, name, &state->aux[place].probe.shape, state->shapes,
-                               failure);
+        if (plan_knows_size(&options->plan, plan_aux_step(&options->plan)))
+            status = plan_aux_fits(&options->plan, name, &state->aux[place].probe.shape,
+                                   state->shapes, failure);
         state->item.aux[place] = aux_image_shape(&state->aux[place].probe);
     }
     if (status == STATUS_OK && !options->encode.format)
@@ -387,7 +404,7 @@ static enum status lay_out(struct state *state, struct failure *failure) {
 
 static enum status write_result(struct state *state, struct failure *failure) {
     char path[PATH_MAX];
-    const uint32_t width = state->shapes[state->options.plan.count].width;
+    const uint32_t width = state->item.out.width;
     if (!state->options.output) return STATUS_OK;
     progress_line_stage(&state->line, "writing");
     if (!state->options.widths.count)

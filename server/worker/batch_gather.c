@@ -17,8 +17,7 @@ enum { MISFITS_MAX = 4 };
 
 enum { ROOM_LEAST = 4096 };
 
-/* The offset of results in the slot: after the values, whose length is only bounded yet. */
-static uint64_t room_offset(const struct job *job) {
+uint64_t batch_results_offset(const struct job *job) {
     const uint64_t offset = slot_paged(job->body_length);
     return job->value_count ? slot_paged(offset + values_json_bound(job->value_count)) : offset;
 }
@@ -81,7 +80,7 @@ static void choose_encoder(struct batch *batch, struct item *item, struct job_ou
 static void choose_codecs(struct batch *batch, struct item *item, bool known) {
     struct job *job = item->job;
     const size_t span = slot_span(batch->executor->slots);
-    const uint64_t offset = room_offset(job);
+    const uint64_t offset = batch_results_offset(job);
     struct codec_request request = {
         .bytes = item->bytes + job->image_offset,
         .length = job->image_length,

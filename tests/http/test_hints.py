@@ -31,7 +31,7 @@ ALIASES = {
     "tint": ["no operator"], "sepia": ["no operator"], "hue": ["no operator"], "watermark": ["nothing is drawn"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negate": ["convolve", "-1"],
     "invert": ["convolve", "-1"], "pixelate": ["resize", "zoom"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
-    "median": ["no operator", "blur"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "pad": ["contain"],
+    "median": ["no operator", "blur"], "mirror": ["flop"], "vflip": ["flip"], "autocrop": ["trim"], "pad": ["contain"],
     "sobel": ["edge"], "unsharp": ["sharpen"], "average": ["mean"], "palette": ["dominant"], "metadata": ["/info"],
     "quality": ["max_bytes"]}
 
@@ -46,7 +46,7 @@ def test_words_of_other_tools(daemon, name):
 
 @pytest.mark.parametrize("word, found", [("autocontrast", {"histeq", "clahe"}), ("equalize", {"histeq"}), ("removeobject", {"carve"}),
                                          ("thumbnail", {"resize"}), ("placeholder", {"blurhash", "thumbhash"}), ("mirror", {"flop"}),
-                                         ("filter", {"convolve"}), ("denoise", {"blur"}), ("trim", {"crop", "extract", "smartcrop"}),
+                                         ("filter", {"convolve"}), ("denoise", {"blur"}), ("autocrop", {"trim"}),
                                          ("median", set()), ("noise", set()), ("saturation", set())])
 def test_a_search_finds_what_the_hint_names(word, found):
     listed = json.loads(burin("ops", "--json").stdout)["operators"]
