@@ -21,7 +21,8 @@ struct cut {
 
 /* Whether it leaves something of IN. As a finder's values: whether not all of IN is border. */
 static inline bool cut_leaves(const struct cut *cut, const struct image *in) {
-    return cut->left + cut->right < in->width && cut->top + cut->bottom < in->height;
+    return (uint64_t)cut->left + cut->right < in->width &&
+           (uint64_t)cut->top + cut->bottom < in->height;
 }
 
 /* The shape that is left of IN. */

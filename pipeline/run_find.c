@@ -84,7 +84,7 @@ void run_find_take(const struct lane *lane, struct run_tree *tree,
         struct cut *cut = &item->cuts[finding->step];
         struct failure failure;
         item->found |= UINT32_C(1) << finding->step;
-        if (first->failure.status || item->failure.status) continue;
+        if (first->refused || first->failure.status || item->failure.status) continue;
         memcpy(cut, item->values[finding->step].numbers, sizeof *cut);
         if (!cut_leaves(cut, &item->shapes[finding->step])) *cut = (struct cut){ 0 };
         if (!shape_item(tree, i, &failure)) continue;
