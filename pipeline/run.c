@@ -131,7 +131,8 @@ enum status run_reserve_tree(struct lane *lane, struct run_tree *tree, uint64_t 
             struct run_item *item = &tree->parts[p].items[i];
             item->refused = false;
             item->failure = (struct failure){ .status = STATUS_OK };
-            item->pixels_max = pixels_max;
+            const uint64_t own = item->own_pixels_max;
+            item->pixels_max = own && own < pixels_max ? own : pixels_max;
         }
     run_find_begin(tree);
     return reserve(lane, tree, false, failure);

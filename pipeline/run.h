@@ -66,7 +66,8 @@ struct run_item {
     const struct cut *given;
     struct cut cuts[PLAN_STEPS_MAX]; /* those, or what was found */
     uint32_t found;                  /* bit s: cuts[s] is known */
-    uint64_t pixels_max;             /* of run_reserve */
+    uint64_t own_pixels_max;         /* of each image, if it is less than run_reserve's; 0: none */
+    uint64_t pixels_max;             /* the less of both; set by run_reserve */
     /* Set by run_reserve: */
     struct plan_common shared; /* trunk: the call that serves branches */
     struct image common;       /* branch: the result of that call; width 0: not served */

@@ -379,6 +379,7 @@ static void fill_job(struct request *request, const struct work *work) {
     job->share = (int32_t)request->grant.share;
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
     job->accept_damage = request->settings.accept_damage;
+    job->pixels_max = request_limits(request).pixels_max;
     place_pixels(job);
     job->by_engine = codec_engine_takes(job, slot_bytes(request->service->slots, request->slot),
                                         (size_t)request->service->config->codec_memory_bytes);

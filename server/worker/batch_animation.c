@@ -19,6 +19,8 @@ enum status batch_animate(struct batch *batch, struct lane *lane, struct failure
     struct encode_options encode = output->encode;
     struct codec_limits limits = executor->limits;
     limits.accept_damage = job->accept_damage;
+    if (job->pixels_max && job->pixels_max < limits.probe.pixels_max)
+        limits.probe.pixels_max = job->pixels_max;
     encode.format = job_output_type(job, output);
     struct animation animation = {
         .file = item->bytes + job->image_offset,

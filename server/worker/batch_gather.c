@@ -136,8 +136,9 @@ static void propose(struct batch *batch, int slot) {
     item->bytes = slot_bytes(slots, slot);
     item->failed = false;
     for (int p = 0; p < batch->plans.count; p++)
-        *batch_run_item(batch, p, batch->count) =
-            (struct run_item){ .want = RUN_NOTHING, .progress = &job->progress };
+        *batch_run_item(batch, p, batch->count) = (struct run_item){
+            .want = RUN_NOTHING, .own_pixels_max = job->pixels_max, .progress = &job->progress
+        };
     struct run_item *run = &batch->run_items[batch->count];
     run->in = job->probe.shape;
     run->timing = &job->timing;

@@ -29,7 +29,8 @@ static const struct {
                       { 17, 23, { 0, 0, 0, 0 } } };
 
 static struct lane *lane;
-static bool with_masks; /* in place 0 of carve's further images */
+static uint64_t pixels_max; /* of picture 0 */
+static bool with_masks;     /* in place 0 of carve's further images */
 
 static int open_lane(void **state) {
     (void)state;
@@ -106,6 +107,7 @@ static enum status run(struct scene *scene, const char *text, bool framed, unsig
         if (with_masks)
             scene->items[0][k].aux[0] = image_shape(left.width + (k == 1), left.height, 1, 8);
     }
+    scene->items[0][0].own_pixels_max = pixels_max;
     enum status status = run_reserve_tree(lane, &scene->tree, 1 << 20, failure);
     for (int k = 0; k < COUNT && !status; k++) {
         const struct image *mask = &scene->items[0][k].aux[0];
@@ -223,6 +225,20 @@ static void what_does_not_fit_fails_alone(void **state) {
     }
 }
 
+/* 42 x 45 are left of picture 0: as wide as before it has more pixels. */
+static void what_grows_too_large_fails_alone(void **state) {
+    (void)state;
+    static struct scene scene;
+    for (pixels_max = 60 * 64; pixels_max >= 60 * 63; pixels_max -= 60) {
+        assert_int_equal(run(&scene, "trim;resize:width=60,enlarge=true", true, 1, NULL),
+                         STATUS_OK);
+        if (pixels_max == 60 * 64) assert_int_equal(scene.items[0][0].out.height, 64);
+        if (pixels_max == 60 * 63)
+            check_failed(&scene, 0, STATUS_TOO_LARGE, "is 3840 pixels, more than the 3780");
+    }
+    pixels_max = 0;
+}
+
 /* A mask is as large as what is left; that of picture 1 is not. */
 static void masks_fit_what_is_left(void **state) {
     (void)state;
@@ -245,6 +261,7 @@ int main(void) {
         cmocka_unit_test(in_longer_plans),
         cmocka_unit_test(in_branches),
         cmocka_unit_test(what_does_not_fit_fails_alone),
+        cmocka_unit_test(what_grows_too_large_fails_alone),
         cmocka_unit_test(masks_fit_what_is_left),
     };
     return cmocka_run_group_tests(tests, open_lane, close_lane);
