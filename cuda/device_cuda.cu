@@ -262,17 +262,22 @@ static void give_back(struct cuda_lane *lane) {
     memory_pool_give_back(lane->index, &lane->loan, lane->long_stream);
 }
 
-/* If the present loan is too small, replaces it by a new one for the whole need. IMAGE: bytes of
- * the batch's largest image. */
-static enum status borrow(struct cuda_lane *lane, const struct memory_need *need, size_t image,
-                          const struct lane_wait *wait, struct failure *failure) {
+/* If the present loan is too small, replaces it by a new one for the whole need. NEED: beyond the
+ * lane's own memory, of ALL. */
+static enum status borrow(struct cuda_lane *lane, const struct memory_need *need,
+                          const struct lane_need *all, struct failure *failure) {
     const bool none = memory_need_is_none(need);
-    use_stream(lane, none && image <= SHORT_IMAGE_BYTES ? lane->short_stream : lane->long_stream);
+    if (all->keep)
+        return memory_loan_covers(&lane->loan, need)
+                   ? STATUS_OK
+                   : fail(failure, STATUS_NO_MEMORY, "the lane has too little memory to go on");
+    use_stream(lane,
+               none && all->image <= SHORT_IMAGE_BYTES ? lane->short_stream : lane->long_stream);
     if (!none && memory_loan_covers(&lane->loan, need)) return STATUS_OK;
     give_back(lane);
     if (none) return STATUS_OK;
     const enum status status =
-        memory_pool_lend(lane->index, need, wait, lane->stream, &lane->loan, failure);
+        memory_pool_lend(lane->index, need, &all->wait, lane->stream, &lane->loan, failure);
     lane_buffer_set_larger(&lane->host_in, lane->loan.pinned_in.memory);
     lane_buffer_set_larger(&lane->host_out, lane->loan.pinned_out.memory);
     lane_buffer_set_larger(&lane->arena, lane->loan.device);
@@ -288,7 +293,7 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     const struct memory_need beyond = { lane_buffer_beyond(&lane->host_in, host_in),
                                         lane_buffer_beyond(&lane->host_out, host_out),
                                         lane_buffer_beyond(&lane->arena, in + work + out) };
-    const enum status status = borrow(lane, &beyond, need->image, &need->wait, failure);
+    const enum status status = borrow(lane, &beyond, need, failure);
     count_pinned(lane);
     if (!status) {
         lane_buffer_use(&lane->host_in, host_in);

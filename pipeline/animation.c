@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The decoder composes frame by frame in one canvas and hands each over; take()
  * copies the canvas into the lane's memory. A full group is run and its results are encoded as
- * still files, each into memory of its own, which the format then joins to the animation. */
+ * still files, each into memory of its own, which the format then joins to the animation. Before
+ * that, the frames go in the same way through the steps up to each finder, without results. */
 #include "pipeline/animation.h"
 
 #include "pipeline/animation_file.h"
@@ -22,6 +23,9 @@ struct frame {
 struct group {
     struct lane *lane;
     struct animation *animation;
+    const struct plan *plan; /* the animation's, or the steps up to a finder */
+    struct cut *finds;       /* what the finder leaves of all frames; NULL: no finder */
+    struct image shapes[PLAN_STEPS_MAX + 1];
     struct image canvas;
     struct animation_file file;
     int room, count; /* frames */
@@ -51,23 +55,27 @@ static enum status reserve(struct group *group, uint32_t left) {
     const struct animation *animation = group->animation;
     const struct image *in = &animation->probe->shape;
     const size_t out = image_bytes(&animation->result);
+    const size_t encoder =
+        group->finds
+            ? 0
+            : codec_memory_encode(&animation->result, animation->encode) + file_room(animation);
     const uint64_t most = animation->group_bytes / (image_bytes(in) > out ? image_bytes(in) : out);
     group->room = animation->pool ? smaller(most ? most : 1, RUN_BATCH_MAX) : 1;
     group->room = smaller(left, (uint64_t)group->room);
     group->count = 0;
-    const bool converts = animation->probe->profile && plan_converts(animation->plan);
+    const bool converts = animation->probe->profile && plan_converts(group->plan);
     for (int i = 0; i < group->room; i++)
         group->items[i] = (struct run_item){
             .in = *in,
             .table = converts ? srgb_table_shape(in) : (struct image){ .width = 0 },
-            .want = RUN_PIXELS,
-            .codec_bytes =
-                codec_memory_encode(&animation->result, animation->encode) + file_room(animation),
+            .want = group->finds ? RUN_NOTHING : RUN_PIXELS,
+            .given = animation->cuts,
+            .codec_bytes = encoder,
             .progress = animation->progress,
         };
     group->items[0].codec_bytes +=
         image_bytes(in) + codec_memory_decode(animation->probe, animation->limits->memory_max);
-    return run_reserve(group->lane, animation->plan, group->items, group->room,
+    return run_reserve(group->lane, group->plan, group->items, group->room,
                        animation->limits->probe.pixels_max, group->failure);
 }
 
@@ -139,6 +147,23 @@ static void take_table(struct group *group, int index) {
         group->animation->notes |= NOTE_PROFILE_UNUSABLE;
 }
 
+static uint32_t less(uint32_t a, uint32_t b) {
+    return a < b ? a : b;
+}
+
+/* Keeps what the frames of the group need; a frame that is border alone needs nothing. */
+static void join_cuts(struct group *group) {
+    const int step = group->plan->count - 1;
+    struct cut *all = group->finds;
+    for (int i = 0; i < group->count; i++) {
+        struct cut one;
+        memcpy(&one, group->items[i].values[step].numbers, sizeof one);
+        if (!cut_leaves(&one, &group->shapes[step])) continue;
+        *all = (struct cut){ less(all->left, one.left), less(all->top, one.top),
+                             less(all->right, one.right), less(all->bottom, one.bottom) };
+    }
+}
+
 static enum status run_group(struct group *group) {
     struct animation *animation = group->animation;
     struct timing timing = { .span_count = 0 };
@@ -149,13 +174,14 @@ static enum status run_group(struct group *group) {
         take_table(group, i);
     }
     enum status status =
-        run_batch(group->lane, animation->plan, group->items, group->room, group->failure);
+        run_batch(group->lane, group->plan, group->items, group->room, group->failure);
     for (int i = 0; i < group->count && !status; i++) {
         status = group->items[i].failure.status;
         if (status) *group->failure = group->items[i].failure;
     }
     add_times(animation->timing, &timing);
     if (status) return status;
+    if (group->finds) return join_cuts(group), STATUS_OK;
     const int64_t start = clock_ns();
     pool_run(animation->pool, encode_frame, group, group->count);
     status = join(group);
@@ -215,14 +241,49 @@ static enum status finish(struct group *group) {
                 group->file.length, (long long)most);
 }
 
-static enum status run_all(struct group *group) {
+static enum status run_frames(struct group *group) {
+    group->taken = 0;
+    group->away_ns = 0;
+    enum status status = reserve(group, group->animation->probe->frames);
+    if (!status) status = decode(group);
+    return !status && group->count ? run_group(group) : status;
+}
+
+/* Sets the shapes by what is cut off as far as that is known. */
+static enum status find_shapes(struct group *group) {
     struct animation *animation = group->animation;
     const struct plan *plan = animation->plan;
-    struct image shapes[PLAN_STEPS_MAX + 1];
-    enum status status = plan_shapes(plan, &animation->probe->shape,
-                                     animation->limits->probe.pixels_max, shapes, group->failure);
+    const enum status status =
+        plan_shapes_cut(plan, &animation->probe->shape, animation->limits->probe.pixels_max,
+                        animation->cuts, group->shapes, group->failure);
+    if (!status) animation->result = group->shapes[plan->count];
+    return status;
+}
+
+/* Finds what step S cuts off all frames. */
+static enum status find_cut(struct group *group, int s) {
+    struct plan plan;
+    struct cut all = { UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX };
+    plan_find(&plan, group->animation->plan, s);
+    group->plan = &plan;
+    group->finds = &all;
+    enum status status = run_frames(group);
+    metadata_release(&group->metadata);
+    group->metadata = (struct metadata){ .profile = NULL };
+    group->plan = group->animation->plan;
+    group->finds = NULL;
+    if (!status && all.left < UINT32_MAX) group->animation->cuts[s] = all;
+    return status ? status : find_shapes(group);
+}
+
+static enum status run_all(struct group *group) {
+    struct animation *animation = group->animation;
+    const struct plan *plan = group->plan = animation->plan;
+    memset(animation->cuts, 0, sizeof animation->cuts);
+    enum status status = find_shapes(group);
+    for (int s = plan_finder_step(plan, 0); s >= 0 && !status; s = plan_finder_step(plan, s + 1))
+        status = find_cut(group, s);
     if (status) return status;
-    animation->result = shapes[plan->count];
     group->file = (struct animation_file){ .canvas = &animation->result,
                                            .metadata = &group->metadata,
                                            .options = animation->encode,
@@ -233,9 +294,7 @@ static enum status run_all(struct group *group) {
     codec_keep_metadata(animation->file, animation->length, animation->probe, animation->limits,
                         animation->encode->metadata, &group->metadata, &animation->notes);
     status = codec_check_sides(&animation->result, animation->encode->format, group->failure);
-    if (!status) status = reserve(group, animation->probe->frames);
-    if (!status) status = decode(group);
-    if (!status && group->count) status = run_group(group);
+    if (!status) status = run_frames(group);
     return status ? status : finish(group);
 }
 

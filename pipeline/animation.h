@@ -4,7 +4,9 @@
  *
  * A frame is the whole canvas as it is shown, and the plan works on each alone: an operator whose
  * result depends on the whole picture, such as histeq, looks at one frame. Delays and the number of
- * plays stay. Frames go through the plan in groups, in the order of the file.
+ * plays stay. Frames go through the plan in groups, in the order of the file. What is cut off where
+ * a step's shape depends on the pixels (op.finder) is the same of all frames: the file is decoded
+ * once more before, for each such step.
  *
  * Used by:  the worker and `burin run`, for files of which probe_frames() has counted the frames.
  * Owns:     nothing; the lane is reserved anew for each group.
@@ -34,7 +36,8 @@ struct animation {
     struct timing *timing;     /* gets decode to encode of all frames */
     /* ---- set by animation_run */
     size_t result_length;
-    struct image result; /* shape alone, of each frame */
+    struct image result;             /* shape alone, of each frame */
+    struct cut cuts[PLAN_STEPS_MAX]; /* of each step */
     uint32_t notes;
     char warning[WARNING_MAX]; /* with NOTE_DAMAGED */
 };

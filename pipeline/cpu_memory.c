@@ -239,6 +239,12 @@ enum status cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need
             "this takes %zu bytes of memory, and all that a CPU does at a time may take %zu "
             "(cpu_memory_bytes); send a smaller image, or ask for less",
             bytes, most);
+    if (need->keep) { /* the lane cannot let go of what it has, so it does not wait either */
+        if (!is_small(memory, need)) enter(memory, CPU_RUNS_LARGE);
+        if (reserve_areas(memory, need)) return STATUS_OK;
+        return fail(failure, STATUS_NO_MEMORY, "%zu bytes of memory for the job are not free",
+                    bytes);
+    }
     const enum cpu_phase phase = is_small(memory, need) ? CPU_RUNS_SMALL : CPU_RUNS_LARGE;
     enter(memory, phase); /* from here on no other lane reclaims its areas */
     const bool behind =

@@ -78,6 +78,9 @@ struct lane_need {
     size_t codec;                 /* heap used by the CPU's codecs */
     size_t device_in, device_out; /* the last bytes of `in` and `out`, which only the device has */
     size_t image;                 /* the largest one's, of inputs and of what steps make */
+    /* The batch goes on: what lies in host_in and in the first `in` bytes stays. These are no more
+     * than before. STATUS_NO_MEMORY where that cannot be. */
+    bool keep;
     struct lane_wait wait;
 };
 

@@ -20,6 +20,7 @@
 #ifndef BURIN_OP_H
 #define BURIN_OP_H
 
+#include "pipeline/cut.h"
 #include "pipeline/image.h"
 #include "pipeline/param.h"
 #include "pipeline/pool.h"
@@ -54,6 +55,7 @@ struct op_call {
     struct image out;             /* shape from op.size; every pixel must be written */
     struct image aux[OP_AUX_MAX]; /* as its enum aux_kind says; width 0: not given */
     struct image table;           /* of op.by_profile: srgb_table.h; width 0: none */
+    struct cut cut;               /* of op.finder: its values for `in`; `out` is what is left */
     struct image
         common; /* result of the shared call that op.common asked for; width 0: there was none */
     void
@@ -102,6 +104,15 @@ struct op {
      * is passed on and `size` is NULL. */
     struct values_shape (*values)(const struct op *op, const struct params *params,
                                   const struct image *in);
+
+    /* The names of a channel's values, which become a JSON object; NULL: they have none. */
+    const char *const *value_names;
+
+    /* The operator that finds what this one cuts off `in`, which depends on the pixels. It has the
+     * same parameters, and its values are a struct cut; they are reported as those of this
+     * operator. run.c runs it first, then knows the shapes of this and later steps. `size` is NULL;
+     * nothing is cut off where nothing was looked for. NULL: the shape depends on `size` alone. */
+    const struct op *finder;
 
     /* Prints the text that replaces VALUES, which are then a picture's samples: ASCII without
      * quotes, backslashes and control characters. The host makes the text on every device. Returns

@@ -331,6 +331,13 @@ enum status params_settle(struct params *params, const struct param *list, const
     return STATUS_OK;
 }
 
+bool param_has_default(const struct param *param) {
+    if (param->required || param_is_list(param->type)) return false;
+    if (param->type == PARAM_COLOUR) return param->def >= 0;
+    const bool ranged = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
+    return !ranged || (param->def >= param->min && param->def <= param->max);
+}
+
 bool params_is_valid(const struct params *params, const struct param *list, int index) {
     const struct param *param = &list[index];
     const long number = params->number[index];

@@ -96,6 +96,9 @@ enum status params_settle(struct params *params, const struct param *list, const
 /* Whether parameter INDEX of LIST has a value that params_set could have set. */
 bool params_is_valid(const struct params *params, const struct param *list, int index);
 
+/* Whether it has a value where none is given: a default out of range means "not given". */
+bool param_has_default(const struct param *param);
+
 /* STATUS_BAD_PARAM unless every required parameter was given. */
 enum status params_complete(const struct params *params, const struct param *list,
                             const char *owner, struct failure *failure);

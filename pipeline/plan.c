@@ -289,8 +289,25 @@ static enum status check_depth(const struct op *op, const struct image *in,
 
 struct values_shape plan_step_values(const struct plan *plan, int s, const struct image *shapes) {
     const struct step *step = &plan->steps[s];
-    if (!step->op->values) return (struct values_shape){ .type = VALUE_NONE };
-    return step->op->values(step->op, &step->params, &shapes[s]);
+    const struct op *op = step->op->finder ? step->op->finder : step->op;
+    if (!op->values) return (struct values_shape){ .type = VALUE_NONE };
+    return op->values(op, &step->params, &shapes[s]);
+}
+
+int plan_finder_step(const struct plan *plan, int s) {
+    while (s < plan->count && !plan->steps[s].op->finder) s++;
+    return s < plan->count ? s : -1;
+}
+
+bool plan_knows_size(const struct plan *plan, int s) {
+    const int finder = plan_finder_step(plan, 0);
+    return finder < 0 || finder >= s;
+}
+
+void plan_find(struct plan *finding, const struct plan *plan, int s) {
+    *finding = *plan;
+    finding->count = s + 1;
+    finding->steps[s].op = plan->steps[s].op->finder;
 }
 
 uint64_t plan_value_count(const struct plan *plan, const struct image *shapes) {
@@ -300,6 +317,12 @@ uint64_t plan_value_count(const struct plan *plan, const struct image *shapes) {
         count += values_results(&shape);
     }
     return count;
+}
+
+bool plan_reports(const struct plan *plan) {
+    bool any = false;
+    for (int s = 0; s < plan->count; s++) any |= plan->steps[s].op->values != NULL;
+    return any;
 }
 
 bool plan_only_reports(const struct plan *plan) {
@@ -377,23 +400,28 @@ enum status plan_refuse_later(const struct op *op, struct failure *failure) {
                 op->name);
 }
 
-/* The result of STEP for FROM; no limits are checked. */
-static enum status step_shape(const struct step *step, const struct image *from, struct image *to,
-                              struct failure *failure) {
-    *to = step->op->values ? *from
-                           : image_shape(from->width, from->height, from->channels, from->depth);
+/* The result of STEP, which cuts CUT off, for FROM; no limits are checked. */
+static enum status step_shape(const struct step *step, const struct image *from,
+                              const struct cut *cut, struct image *to, struct failure *failure) {
+    *to = step->op->values ? *from : cut_shape(from, cut);
     return step->op->size ? step->op->size(&step->params, from, to, failure) : STATUS_OK;
 }
 
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure) {
+    static const struct cut none[PLAN_STEPS_MAX];
+    return plan_shapes_cut(plan, in, pixels_max, none, shapes, failure);
+}
+
+enum status plan_shapes_cut(const struct plan *plan, const struct image *in, uint64_t pixels_max,
+                            const struct cut *cuts, struct image *shapes, struct failure *failure) {
     shapes[0] = *in;
     enum status status = check_shape(in, "the image", pixels_max, failure);
     for (int i = 0; i < plan->count && status == STATUS_OK; i++) {
         const struct step *step = &plan->steps[i];
         status = check_depth(step->op, &shapes[i], failure);
         if (!status && i && step->op->by_profile) status = plan_refuse_later(step->op, failure);
-        if (!status) status = step_shape(step, &shapes[i], &shapes[i + 1], failure);
+        if (!status) status = step_shape(step, &shapes[i], &cuts[i], &shapes[i + 1], failure);
         if (!status) status = check_shape(&shapes[i + 1], step->op->name, pixels_max, failure);
     }
     if (status) return status;
@@ -405,8 +433,9 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
                 (unsigned long long)count, PLAN_VALUES_MAX);
 }
 
-enum status plan_settle(struct plan *plan, const struct image *in, uint64_t pixels_max,
+enum status plan_settle(struct plan *plan, const struct image *in, bool known, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure) {
+    static const struct cut none;
     enum status status = STATUS_OK;
     uint32_t percent = 0;
     shapes[0] = *in;
@@ -415,10 +444,15 @@ enum status plan_settle(struct plan *plan, const struct image *in, uint64_t pixe
         struct step *step = &plan->steps[i];
         const struct image *from = &shapes[i];
         if (from->width > IMAGE_SIDE_MAX || from->height > IMAGE_SIDE_MAX) break; /* see below */
+        if (step->params.percent && !(known && plan_knows_size(plan, i)))
+            return fail(failure, STATUS_BAD_PARAM,
+                        "%s: only the run shows what a step before cuts off, so it takes no "
+                        "percentages; give pixels",
+                        step->op->name);
         status = params_settle(&step->params, step->op->params, step->op->name, from->width,
                                from->height, failure);
         if (!status && i + 1 < plan->count)
-            status = step_shape(step, from, &shapes[i + 1], failure);
+            status = step_shape(step, from, &none, &shapes[i + 1], failure);
     }
     return status ? status : plan_shapes(plan, in, pixels_max, shapes, failure);
 }

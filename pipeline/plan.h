@@ -93,15 +93,33 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
                         struct image *shapes, struct failure *failure);
 
 /* The same, after turning PLAN's percentages, which are of each step's input, into numbers. All
- * other users of a plan need one that has none left. */
-enum status plan_settle(struct plan *plan, const struct image *in, uint64_t pixels_max,
+ * other users of a plan need one that has none left. KNOWN: the run gets an image of IN's size,
+ * from which nothing was cut off. */
+enum status plan_settle(struct plan *plan, const struct image *in, bool known, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure);
+
+/* The same with what each step cuts off (op.finder); plan_shapes assumes that nothing is. */
+enum status plan_shapes_cut(const struct plan *plan, const struct image *in, uint64_t pixels_max,
+                            const struct cut *cuts, struct image *shapes, struct failure *failure);
+
+/* The first step from S on whose operator has a finder, so that only the pixels decide the shapes
+ * behind it; -1: none. */
+int plan_finder_step(const struct plan *plan, int s);
+
+/* Whether the size of the image that step S gets is known before the plan runs. */
+bool plan_knows_size(const struct plan *plan, int s);
+
+/* Makes FINDING the steps of PLAN before step S, and that step's finder. */
+void plan_find(struct plan *finding, const struct plan *plan, int s);
 
 /* The values that step S reports; type VALUE_NONE: none. SHAPES is from plan_shapes. */
 struct values_shape plan_step_values(const struct plan *plan, int s, const struct image *shapes);
 
 /* How many numbers all steps report together. */
 uint64_t plan_value_count(const struct plan *plan, const struct image *shapes);
+
+/* True if a step's operator has `values`: the plan is asked for them. */
+bool plan_reports(const struct plan *plan);
 
 /* True if there are steps and all of them report values: none makes an image. */
 bool plan_only_reports(const struct plan *plan);

@@ -191,6 +191,11 @@ const struct step *plan_tree_step(const struct plan_tree *tree, uint32_t index) 
     return NULL;
 }
 
+bool plan_tree_knows_size(const struct plan_tree *tree, int part, int s) {
+    const bool trunk = !part || plan_knows_size(&tree->parts[0], PLAN_STEPS_MAX);
+    return trunk && plan_knows_size(&tree->parts[part], s);
+}
+
 const char *plan_tree_unit(const struct plan_tree *tree) {
     const struct step *step;
     for (uint32_t i = 0; (step = plan_tree_step(tree, i)); i++)

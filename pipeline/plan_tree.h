@@ -55,6 +55,10 @@ enum status plan_tree_check(const struct plan_tree *tree, struct failure *failur
 /* Step INDEX, counted through all parts in order; NULL: there are fewer steps. */
 const struct step *plan_tree_step(const struct plan_tree *tree, uint32_t index);
 
+/* Whether the size of the image that step S of PART gets is known before the plan runs; of its
+ * result, with S the number of steps or more. */
+bool plan_tree_knows_size(const struct plan_tree *tree, int part, int s);
+
 /* The unit of the tree's progress: that of the first operator that has one, else "steps". */
 const char *plan_tree_unit(const struct plan_tree *tree);
 

@@ -4,10 +4,13 @@
  * batch. run_batch queues everything on the lane and waits once, in `finish`; then each file's
  * verdict is known: an item that the device's codec refused is marked, and no other item of the
  * batch is affected. A plan is the trunk of a tree without branches. The parts of a tree run one
- * after the other, then all their files are encoded together. Files larger than max_bytes are
- * encoded again at lower qualities, from the pixels that are still on the device. */
+ * after the other, then all their files are encoded together.
+ * Where a step's shape depends on the pixels, the batch runs several times: first the steps up to
+ * that one's finder, of which only the values come back; memory is laid out anew for what they
+ * mean, and the decoded images stay where they are (run_find.h). */
 #include "pipeline/run.h"
-#include "pipeline/quality_search.h"
+#include "pipeline/run_find.h"
+#include "pipeline/run_fit.h"
 #include "pipeline/run_layout.h"
 
 #include <assert.h>
@@ -43,23 +46,21 @@ static enum status check_waiting(const void *context) {
     return status;
 }
 
-/* Sets shapes, values and flags of ITEM, whose input is IN; may run more than once. */
+/* Sets shapes and values of ITEM, whose input is IN; may run more than once. */
 static enum status begin_item(const struct plan *plan, struct run_item *item,
-                              const struct image *in, uint64_t pixels_max,
-                              struct failure *failure) {
-    const enum status status =
-        item->shaped ? STATUS_OK : plan_shapes(plan, in, pixels_max, item->shapes, failure);
+                              const struct image *in, struct failure *failure) {
+    const enum status status = item->shaped ? STATUS_OK
+                                            : plan_shapes_cut(plan, in, item->pixels_max,
+                                                              item->cuts, item->shapes, failure);
     if (status) return status;
     for (int s = 0; s < plan->count; s++)
         item->values[s].shape = plan_step_values(plan, s, item->shapes);
     item->file.image = item->shapes[plan->count];
     item->file.length = 0;
-    item->refused = false;
-    item->failure = (struct failure){ .status = STATUS_OK };
     return STATUS_OK;
 }
 
-static enum status begin_part(struct lane *lane, struct run_tree *tree, int p, uint64_t pixels_max,
+static enum status begin_part(struct lane *lane, struct run_tree *tree, int p,
                               struct failure *failure) {
     const struct run_part *trunk = &tree->parts[0];
     struct run_part *part = &tree->parts[p];
@@ -68,7 +69,7 @@ static enum status begin_part(struct lane *lane, struct run_tree *tree, int p, u
         const struct image *in = p ? &trunk->items[i].shapes[trunk->plan->count] : &item->in;
         assert(lane->driver->codec || (!run_is_file(item) && !run_wants_file(item)));
         assert(!p || item->want == RUN_NOTHING || run_last_maker(part->plan) >= 0);
-        const enum status status = begin_item(part->plan, item, in, pixels_max, failure);
+        const enum status status = begin_item(part->plan, item, in, failure);
         if (status) return status;
     }
     if (p)
@@ -79,25 +80,62 @@ static enum status begin_part(struct lane *lane, struct run_tree *tree, int p, u
     return STATUS_OK;
 }
 
+/* Lays out the memory of TREE. */
+static enum status lay_out(struct lane *lane, struct run_tree *tree, struct lane_need *need,
+                           struct failure *failure) {
+    enum status status = STATUS_OK;
+    for (int p = 0; !status && p < tree->part_count; p++)
+        status = begin_part(lane, tree, p, failure);
+    if (!status) *need = run_layout_need(lane, tree);
+    return status;
+}
+
+/* Reserves memory for the next run of TREE's steps, with KEEP for one that goes on with the decoded
+ * images. The first has room for the whole plan too, as if nothing were cut off. */
+static enum status reserve(struct lane *lane, struct run_tree *tree, bool keep,
+                           struct failure *failure) {
+    const struct waiting waiting = { tree->parts[0].items, tree->count };
+    struct run_tree *next = tree;
+    struct run_finding finding;
+    enum run_result wants[RUN_BATCH_MAX];
+    struct lane_need need = { 0 };
+    enum status status = keep ? STATUS_OK : lay_out(lane, tree, &need, failure);
+    const bool finds = run_find_next(tree, &finding);
+    if (finds) next = &finding.tree;
+    if (finds) run_find_hide(next, wants);
+    if (!status && (finds || keep)) {
+        const struct lane_need whole = need;
+        status = lay_out(lane, next, &need, failure);
+        if (!status) run_layout_join(&need, &whole);
+    }
+    need.wait = (struct lane_wait){ check_waiting, &waiting };
+    need.keep = keep;
+    if (!status) status = lane->driver->reserve(lane, &need, failure);
+    if (!status) {
+        lane->work_bytes = need.work;
+        run_place_host(lane, next);
+    }
+    if (finds) run_find_show(next, wants);
+    return status;
+}
+
 enum status run_reserve_tree(struct lane *lane, struct run_tree *tree, uint64_t pixels_max,
                              struct failure *failure) {
     const struct run_item *items = tree->parts[0].items;
     assert(tree->count > 0 && tree->count * tree->part_count <= RUN_BATCH_MAX);
-    enum status status = STATUS_OK;
     for (int i = 0; i < tree->count; i++)
         assert(items[i].in.channels == items[0].in.channels &&
                items[i].in.depth == items[0].in.depth);
-    for (int p = 0; !status && p < tree->part_count; p++)
-        status = begin_part(lane, tree, p, pixels_max, failure);
-    if (status) return status;
-    const struct waiting waiting = { items, tree->count };
-    struct lane_need need = run_layout_need(lane, tree);
-    need.wait = (struct lane_wait){ check_waiting, &waiting };
-    status = lane->driver->reserve(lane, &need, failure);
-    if (status) return status;
-    lane->work_bytes = need.work;
-    run_place_host(lane, tree);
-    return STATUS_OK;
+    for (int p = 0; p < tree->part_count; p++)
+        for (int i = 0; i < tree->count; i++) {
+            struct run_item *item = &tree->parts[p].items[i];
+            item->refused = false;
+            item->failure = (struct failure){ .status = STATUS_OK };
+            const uint64_t own = item->own_pixels_max;
+            item->pixels_max = own && own < pixels_max ? own : pixels_max;
+        }
+    run_find_begin(tree);
+    return reserve(lane, tree, false, failure);
 }
 
 /* ---- steps */
@@ -217,7 +255,7 @@ static enum status decode_files(struct lane *lane, const struct run_tree *tree, 
 static void add_encodings(const struct run_part *part, int count, struct files *files) {
     for (int i = 0; i < count; i++) {
         struct run_item *item = &part->items[i];
-        if (!run_wants_file(item)) continue;
+        if (!run_wants_file(item) || !item->encode_bytes) continue;
         struct lane_encoding *encoding = &files->encodings[files->encoding_count];
         *encoding = item->file;
         encoding->image = item->shapes[part->plan->count];
@@ -241,95 +279,6 @@ static void judge_files(const struct files *files) {
         files->encoded[i]->file.length = files->encodings[i].length;
         files->encoded[i]->refused |= !files->encodings[i].length;
     }
-}
-
-/* ---- files that are too large */
-
-/* The files whose quality is still searched for. */
-struct fit {
-    struct lane *lane;
-    int count;
-    struct run_item *items[RUN_BATCH_MAX];
-    struct image images[RUN_BATCH_MAX];
-    struct quality_search searches[RUN_BATCH_MAX];
-    struct lane_encoding encodings[RUN_BATCH_MAX];
-};
-
-/* Judges ITEM's latest file; true if another has to be made. */
-static bool goes_on(struct run_item *item, struct quality_search *search) {
-    if (item->refused) return false;
-    const bool more = quality_search_next(search, item->file.length);
-    item->fitting = (struct fitting){ search->quality, search->tries };
-    if (!more && !search->fits) quality_search_refuse(search, FORMAT_JPEG, &item->failure);
-    if (more && progress_check(item->progress))
-        fail(&item->failure, progress_check(item->progress),
-             "stopped while its quality was sought");
-    return more && !item->failure.status;
-}
-
-/* Judges all files and keeps those that have to be made again. */
-static void judge(struct fit *fit) {
-    int left = 0;
-    for (int i = 0; i < fit->count; i++) {
-        if (!goes_on(fit->items[i], &fit->searches[i])) continue;
-        fit->items[left] = fit->items[i];
-        fit->images[left] = fit->images[i];
-        fit->searches[left++] = fit->searches[i];
-    }
-    fit->count = left;
-}
-
-/* Encodes all files of FIT in one more batch on the device. */
-static enum status encode_round(struct fit *fit, struct lane_times *times,
-                                struct failure *failure) {
-    struct lane *lane = fit->lane;
-    struct lane_times round = { 0 };
-    for (int i = 0; i < fit->count; i++) {
-        fit->encodings[i] = fit->items[i]->file;
-        fit->encodings[i].image = fit->images[i];
-        fit->encodings[i].quality = fit->searches[i].quality;
-        fit->encodings[i].length = 0;
-    }
-    enum status status = lane->driver->upload(lane, 0, failure);
-    if (!status) status = lane->driver->codec->encode(lane, fit->encodings, fit->count, failure);
-    if (!status) status = lane->driver->download(lane, 0, failure);
-    const enum status finished = lane->driver->finish(lane, &round, NULL, failure);
-    times->encode_ms += round.encode_ms + round.upload_ms + round.compute_ms;
-    times->download_ms += round.download_ms;
-    for (int i = 0; i < fit->count; i++) {
-        fit->items[i]->file.length = fit->encodings[i].length;
-        fit->items[i]->refused |= !fit->encodings[i].length;
-    }
-    return status ? status : finished;
-}
-
-static void begin(struct fit *fit, const struct run_part *part, int count) {
-    for (int i = 0; i < count; i++) {
-        struct run_item *item = &part->items[i];
-        item->fitting = (struct fitting){ 0, 0 };
-        if (!run_wants_file(item) || !item->encode.max_bytes || item->refused ||
-            item->failure.status)
-            continue;
-        quality_search_begin(&fit->searches[fit->count], &item->encode);
-        fit->images[fit->count] = item->shapes[part->plan->count];
-        fit->items[fit->count++] = item;
-    }
-}
-
-/* Encodes each file that is larger than its max_bytes again, at lower qualities: at most
- * SEARCH_TRIES_MAX rounds, each for all such files. An item whose file fits at no quality fails
- * alone. Adds to TIMES. */
-static enum status fit_files(struct lane *lane, const struct run_tree *tree,
-                             struct lane_times *times, struct failure *failure) {
-    struct fit fit = { .lane = lane };
-    for (int p = 0; p < tree->part_count; p++) begin(&fit, &tree->parts[p], tree->count);
-    enum status status = STATUS_OK;
-    judge(&fit);
-    while (fit.count && !status) {
-        status = encode_round(&fit, times, failure);
-        if (!status) judge(&fit);
-    }
-    return status;
 }
 
 /* ---- times */
@@ -399,11 +348,13 @@ static void set_part_times(struct run_tree *tree, const struct timing *spans) {
 
 /* ---- all of it */
 
-static enum status queue_batch(struct lane *lane, struct run_tree *tree, struct files *files,
-                               struct failure *failure) {
+/* DECODED: the inputs are on the device already. */
+static enum status queue_batch(struct lane *lane, struct run_tree *tree, bool decoded,
+                               struct files *files, struct failure *failure) {
     run_place_inputs(lane, tree);
-    enum status status = lane->driver->upload(lane, run_uploaded_bytes(tree), failure);
-    if (!status) status = decode_files(lane, tree, files, failure);
+    enum status status =
+        lane->driver->upload(lane, decoded ? 0 : run_uploaded_bytes(tree), failure);
+    if (!status && !decoded) status = decode_files(lane, tree, files, failure);
     const bool still = !status && files->decoding_count && files->decodings[0].heic;
     if (still && files->decodings[0].refused) return STATUS_OK; /* nothing is left to do */
     if (!status) status = run_parts(lane, tree, failure);
@@ -453,27 +404,70 @@ static void fail_all(struct run_tree *tree, enum status status, struct failure *
     }
 }
 
+static void add_times(struct lane_times *all, const struct lane_times *one) {
+    all->upload_ms += one->upload_ms;
+    all->decode_ms += one->decode_ms;
+    all->compute_ms += one->compute_ms;
+    all->encode_ms += one->encode_ms;
+    all->download_ms += one->download_ms;
+}
+
+/* Runs TREE's steps once; *ALL: the status where every item has failed. Adds to TIMES. */
+static enum status run_once(struct lane *lane, struct run_tree *tree, bool decoded,
+                            struct lane_times *times, struct timing *spans, enum status *all,
+                            struct failure *failure) {
+    struct files files;
+    struct lane_times once = { 0 };
+    files.decoding_count = files.encoding_count = 0;
+    enum status status = queue_batch(lane, tree, decoded, &files, failure);
+    const enum status finished = lane->driver->finish(lane, &once, spans, failure);
+    add_times(times, &once);
+    if (!status) status = finished;
+    if (!status) judge_files(&files);
+    join_verdicts(tree);
+    *all = status ? status : all_failed(tree, failure);
+    return status;
+}
+
+/* Finds all that is cut off, and reserves memory for the plan. *DECODED: see queue_batch(). */
+static enum status find_cuts(struct lane *lane, struct run_tree *tree, bool *decoded,
+                             struct lane_times *times, struct timing *spans, enum status *all,
+                             struct failure *failure) {
+    struct run_finding finding;
+    enum run_result wants[RUN_BATCH_MAX];
+    enum status status = STATUS_OK;
+    while (!status && !*all && run_find_next(tree, &finding)) {
+        run_find_hide(&finding.tree, wants);
+        status = run_once(lane, &finding.tree, *decoded, times, spans, all, failure);
+        run_find_show(&finding.tree, wants);
+        if (!status) run_find_take(lane, tree, &finding);
+        if (!status && !*all) *all = all_failed(tree, failure);
+        if (!status && !*all) status = reserve(lane, tree, true, failure);
+        *decoded = true;
+    }
+    return status;
+}
+
 enum status run_batch_tree(struct lane *lane, struct run_tree *tree, struct failure *failure) {
     struct failure ignored;
     if (!failure) failure = &ignored;
     *failure = (struct failure){ .status = STATUS_OK };
     if (is_empty(tree)) return STATUS_OK;
-    struct files files;
-    files.decoding_count = files.encoding_count = 0;
-    enum status status = queue_batch(lane, tree, &files, failure);
     struct lane_times times = { 0 };
-    struct timing spans = { .span_count = 0 };
-    const enum status finished = lane->driver->finish(lane, &times, &spans, failure);
+    struct timing before = { .span_count = 0 }, spans = { .span_count = 0 };
     enum status all = STATUS_OK;
-    if (!status) status = finished;
-    if (!status) judge_files(&files);
-    join_verdicts(tree);
-    if (!status) all = all_failed(tree, failure);
-    if (!status && !all) status = fit_files(lane, tree, &times, failure);
+    bool decoded = false;
+    enum status status = find_cuts(lane, tree, &decoded, &times, &before, &all, failure);
+    decoded &= !run_inputs_are_results(tree);
+    if (!status && !all) status = run_once(lane, tree, decoded, &times, &spans, &all, failure);
+    if (!status && !all) status = run_fit(lane, tree, &times, failure);
     join_verdicts(tree);
     if (status) return fail_all(tree, status, failure), status;
+    if (!all) run_find_report(tree);
     set_part_times(tree, &spans);
-    for (int i = 0; i < tree->count; i++) set_times(tree, i, &times, &spans);
+    for (int k = 0; k < spans.span_count; k++)
+        timing_span(&before, spans.spans[k].name, spans.spans[k].level, spans.spans[k].ms);
+    for (int i = 0; i < tree->count; i++) set_times(tree, i, &times, &before);
     return all;
 }
 

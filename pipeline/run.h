@@ -61,6 +61,13 @@ struct run_item {
     struct failure failure;    /* of this item alone */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* from plan_shapes: of `in` or the trunk's result */
     bool shaped; /* the caller has filled `shapes`; else run_reserve does */
+    /* PLAN_STEPS_MAX of them: each step cuts that off (op.finder). NULL: run_batch finds them, and
+     * changes `shapes`, `in`, `out` and `values` then. */
+    const struct cut *given;
+    struct cut cuts[PLAN_STEPS_MAX]; /* those, or what was found */
+    uint32_t found;                  /* bit s: cuts[s] is known */
+    uint64_t own_pixels_max;         /* of each image, if it is less than run_reserve's; 0: none */
+    uint64_t pixels_max;             /* the less of both; set by run_reserve */
     /* Set by run_reserve: */
     struct plan_common shared; /* trunk: the call that serves branches */
     struct image common;       /* branch: the result of that call; width 0: not served */
@@ -109,7 +116,9 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
                         int count, uint64_t pixels_max, struct failure *failure);
 
 /* STATUS_OK if at least one item succeeded; items[i].failure has the failure of each other item. On
- * any other status all items have failed. */
+ * any other status all items have failed. Where a step's shape depends on the pixels (op.finder),
+ * run_reserve has assumed that nothing is cut off, and more memory may be needed:
+ * STATUS_NO_MEMORY. */
 enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items, int count,
                       struct failure *failure);
 

@@ -72,6 +72,13 @@ static bool is_passed_on(const struct plan *plan, const struct run_item *item) {
     return run_is_file(item) && run_wants_pixels(item) && run_last_maker(plan) < 0;
 }
 
+bool run_inputs_are_results(const struct run_tree *tree) {
+    bool any = false;
+    for (int i = 0; i < tree->count; i++)
+        any |= is_passed_on(tree->parts[0].plan, &tree->parts[0].items[i]);
+    return any;
+}
+
 /* True if `out` holds the result of ITEM. */
 static bool has_result(const struct plan *plan, const struct run_item *item) {
     return run_last_maker(plan) >= 0 || is_passed_on(plan, item);
@@ -142,7 +149,11 @@ static struct op_call make_call(const struct run_part *part, int s, int i) {
     };
     if (s == 0) call.common = item->common;
     if (s == 0 && step->op->by_profile) call.table = item->table;
-    if (s == plan_aux_step(part->plan)) memcpy(call.aux, item->aux, sizeof call.aux);
+    call.cut = item->cuts[s];
+    /* Only an item that has failed has an image of another size (run_find.h). */
+    for (int a = 0; a < OP_AUX_MAX && s == plan_aux_step(part->plan); a++)
+        if (item->aux[a].width == call.in.width && item->aux[a].height == call.in.height)
+            call.aux[a] = item->aux[a];
     return call;
 }
 
@@ -272,6 +283,15 @@ struct lane_need run_layout_need(struct lane *lane, const struct run_tree *tree)
     need.in += need.device_in;
     need.out += need.device_out;
     return need;
+}
+
+void run_layout_join(struct lane_need *need, const struct lane_need *more) {
+    const size_t out = larger(need->out - need->device_out, more->out - more->device_out);
+    need->in = larger(need->in, more->in); /* the same but for what the device decodes */
+    need->device_in = larger(need->device_in, more->device_in);
+    need->work = larger(need->work, more->work);
+    need->device_out = larger(need->device_out, more->device_out);
+    need->out = out + need->device_out;
 }
 
 /* ---- places */

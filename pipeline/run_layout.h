@@ -39,6 +39,9 @@ static inline size_t run_layout_images(const struct run_layout *layout) {
 /* The batch's memory. Shapes of items and values are set. */
 struct lane_need run_layout_need(struct lane *lane, const struct run_tree *tree);
 
+/* Makes NEED enough for MORE too, which is another run of the same batch. */
+void run_layout_join(struct lane_need *need, const struct lane_need *more);
+
 /* Bytes that are copied to the device and back. */
 size_t run_uploaded_bytes(const struct run_tree *tree);
 size_t run_downloaded_bytes(const struct run_tree *tree);
@@ -46,6 +49,9 @@ size_t run_downloaded_bytes(const struct run_tree *tree);
 /* Sets the host's pointers: `in`, `out`, `aux` and `values`; NULL for pixels that never reach the
  * host. */
 void run_place_host(struct lane *lane, struct run_tree *tree);
+
+/* Whether the device decodes images to where results lie, which other steps do not leave there. */
+bool run_inputs_are_results(const struct run_tree *tree);
 
 /* Set the device's pointers: the trunk's shapes[0] and `aux`; then, for each step of each part in
  * turn, shapes[S + 1]. */

@@ -65,14 +65,19 @@ static enum status twin_reserve(struct lane *lane, const struct lane_need *need,
     enum status status = twin_wait(need, failure);
     if (!status) status = device_cpu.reserve(lane, need, failure);
     if (status) return status;
-    free(twin_device.host_in);
+    const size_t host_in = need->in - need->device_in;
+    if (need->keep && host_in > twin_device.need.in - twin_device.need.device_in) abort();
+    if (!need->keep) {
+        free(twin_device.host_in);
+        twin_device.host_in = aligned_alloc(256, host_in + 256);
+        memset(twin_device.host_in, TWIN_GUARD, host_in);
+        if (need->in) memset(lane->in, TWIN_GUARD, need->in);
+    }
     free(twin_device.host_out);
     twin_device.need = *need;
-    lane->host_in = twin_device.host_in = aligned_alloc(256, need->in - need->device_in + 256);
+    lane->host_in = twin_device.host_in;
     lane->host_out = twin_device.host_out = aligned_alloc(256, need->out - need->device_out + 256);
-    memset(lane->host_in, TWIN_GUARD, need->in - need->device_in);
     memset(lane->host_out, TWIN_GUARD, need->out - need->device_out);
-    if (need->in) memset(lane->in, TWIN_GUARD, need->in);
     if (need->work) memset(lane->work, TWIN_GUARD, need->work);
     if (need->out) memset(lane->out, TWIN_GUARD, need->out);
     return STATUS_OK;

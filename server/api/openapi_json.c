@@ -100,13 +100,6 @@ static void number(struct json_writer *json, const struct param *param, long val
         json_writer_number(json, value);
 }
 
-/* A default out of range means "not given". */
-static bool has_default(const struct param *param) {
-    if (param->required || param_is_list(param->type)) return false;
-    const bool ranged = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
-    return !ranged || (param->def >= param->min && param->def <= param->max);
-}
-
 static void value(struct json_writer *json, const struct param *param, long value) {
     char text[COLOUR_TEXT_MAX + PAIR_TEXT_MAX];
     switch (param->type) {
@@ -160,7 +153,7 @@ static void schema(struct json_writer *json, const struct param *param) {
         json_writer_key_number(json, "minItems", 9);
         json_writer_key_number(json, "maxItems", param_list_max(param->type));
     }
-    if (has_default(param)) {
+    if (param_has_default(param)) {
         json_writer_key(json, "default");
         value(json, param, param->def);
     }
@@ -180,9 +173,9 @@ static void parameter(struct json_writer *json, const struct param *param) {
     schema(json, param);
     json_writer_key(json, "example");
     value(json, param,
-          param->example       ? param->example
-          : has_default(param) ? param->def
-                               : param->min);
+          param->example             ? param->example
+          : param_has_default(param) ? param->def
+                                     : param->min);
     json_writer_add(json, "}");
 }
 

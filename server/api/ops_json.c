@@ -25,7 +25,7 @@ static json_t *number_json(const struct param *param, long number) {
 
 /* NULL: the parameter has no default. */
 static json_t *default_json(const struct param *param) {
-    if (param->required || param_is_list(param->type)) return NULL;
+    if (!param_has_default(param)) return NULL;
     if (param->type == PARAM_BOOL) return json_boolean(param->def);
     if (param->type == PARAM_CHOICE) return json_string(param->choices[param->def]);
     if (param->type == PARAM_COLOUR) {
@@ -36,8 +36,6 @@ static json_t *default_json(const struct param *param) {
         char text[PAIR_TEXT_MAX];
         return json_string(param_pair_print(param->def, text));
     }
-    /* A default out of range means "not given". */
-    if (param->def < param->min || param->def > param->max) return NULL;
     return number_json(param, param->def);
 }
 
@@ -67,6 +65,7 @@ const char *ops_values(const struct op *op) {
     struct params params;
     if (!op->values) return NULL;
     if (op->text) return "text";
+    if (op->value_names) return "object";
     params_init(&params, op->params);
     return op->values(op, &params, &gray).is_list ? "list" : "number";
 }

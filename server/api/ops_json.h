@@ -13,8 +13,8 @@
 
 #include <jansson.h>
 
-/* The kind of values that an operator reports: a "number" or "list" for each colour channel, or a
- * "text"; NULL: none. */
+/* The kind of values that an operator reports: a "number" or "list" for each colour channel, a
+ * "text" or an "object" of numbers; NULL: none, or beside an image of its own. */
 const char *ops_values(const struct op *op);
 
 /* {"groups": ["size and place"...], "operators": [{"name", "title", "summary", "group", "aliases",

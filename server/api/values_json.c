@@ -42,6 +42,21 @@ static void write_channels(struct json_writer *json, const struct values *values
     json_writer_add(json, "]");
 }
 
+/* The reporter of STEP: op.finder's values are reported as the step's. */
+static const struct op *reporter_of(const struct step *step) {
+    return step->op->finder ? step->op->finder : step->op;
+}
+
+static void write_object(struct json_writer *json, const char *const *names,
+                         const struct values *values) {
+    json_writer_add(json, "{");
+    for (uint32_t i = 0; i < values->shape.length; i++) {
+        json_writer_key(json, names[i]);
+        values_json_number(json, values, i);
+    }
+    json_writer_add(json, "}");
+}
+
 /* An operator's text needs no escaping: op.h. */
 static void write_text(struct json_writer *json, const struct step *step,
                        const struct values *values) {
@@ -58,8 +73,11 @@ static void write_step(struct json_writer *json, const struct step *step, int nu
     json_writer_key_number(json, "step", number);
     if (output >= 0) json_writer_key_number(json, "output", output);
     json_writer_key(json, "value");
+    const char *const *names = reporter_of(step)->value_names;
     if (step->op->text)
         write_text(json, step, values);
+    else if (names)
+        write_object(json, names, values);
     else
         write_channels(json, values);
     json_writer_add(json, "}");
@@ -162,8 +180,19 @@ static bool skip_text(struct cursor *cursor, uint64_t *count) {
     return cursor->at - start < VALUES_TEXT_MAX && skip(cursor, "\"");
 }
 
+static bool skip_object(struct cursor *cursor, uint64_t *count) {
+    do {
+        if (!*count || !skip(cursor, "\"") || !skip_some(cursor, LETTERS "_") ||
+            !skip(cursor, "\":") || !skip_number(cursor))
+            return false;
+        --*count;
+    } while (skip(cursor, ","));
+    return skip(cursor, "}");
+}
+
 static bool skip_value(struct cursor *cursor, uint64_t *count) {
     if (skip(cursor, "\"")) return skip_text(cursor, count);
+    if (skip(cursor, "{")) return skip_object(cursor, count);
     return skip(cursor, "[") && skip_channels(cursor, count) && skip(cursor, "]");
 }
 

@@ -14,8 +14,8 @@
 #include "pipeline/plan_tree.h"
 #include "server/api/json_writer.h"
 
-/* Bytes of a number with its comma; of a step without numbers but with a text; of the whole list,
- * with operators' names. */
+/* Bytes of a number with its comma; of a step without numbers but with a text or their names; of
+ * the whole list, with operators' names. */
 enum {
     VALUES_NUMBER_MAX = 28,
     VALUES_STEP_MAX = 128 + VALUES_TEXT_MAX,
@@ -29,7 +29,7 @@ size_t values_json_bound(uint64_t count);
 
 /* Writes [{"operation": "histogram", "step": 0, "value": [[...], [...], [...]]}, ...] without
  * blanks: an entry for each step that reports values; "value" has a number or a list for each
- * channel, or is a text. VALUES: of every step. Returns the length. */
+ * channel, or is a text, or an object of numbers. VALUES: of every step. Returns the length. */
 size_t values_json_write(const struct plan *plan, const struct values *values, char *text,
                          size_t size);
 

@@ -24,13 +24,6 @@ static int usage(FILE *out, int code) {
     return code;
 }
 
-/* A default out of range means "not given". */
-static bool has_default(const struct param *param) {
-    if (param->required || param_is_list(param->type)) return false;
-    const bool number = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
-    return !number || (param->def >= param->min && param->def <= param->max);
-}
-
 static const char *share_of(const struct param *param) {
     static const char *const texts[] = {
         [SHARE_OF_WIDTH] = ", or % of the width", [SHARE_OF_HEIGHT] = ", or % of the height"
@@ -43,7 +36,7 @@ static void print_param(const struct param *param) {
     struct params defaults;
     param_range(param, range, sizeof range);
     params_init(&defaults, param);
-    if (has_default(param)) param_print(param, &defaults, 0, value, sizeof value);
+    if (param_has_default(param)) param_print(param, &defaults, 0, value, sizeof value);
     snprintf(setting, sizeof setting, "%s=%s", param->name, value);
     printf("    %-20s %s%s%s%s%s\n", setting, range, param->unit ? " " : "",
            param->unit ? param->unit : "", share_of(param),
@@ -63,8 +56,9 @@ static void print_op(const struct op *op) {
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
         printf("    %-20s file: %s\n", op->aux[i].name, op->aux[i].summary);
     if (op->values)
-        printf("    %-20s a %s%s; the image is passed on\n", "(values)", ops_values(op),
-               op->text ? "" : " for each colour channel");
+        printf("    %-20s %s%s; the image is passed on\n", "(values)",
+               op->value_names ? "by name" : ops_values(op),
+               op->text || op->value_names ? "" : " for each colour channel");
     putchar('\n');
 }
 
@@ -79,7 +73,7 @@ static void print_default(const struct param *param) {
     char value[32] = "";
     struct params defaults;
     params_init(&defaults, param);
-    if (has_default(param)) param_print(param, &defaults, 0, value, sizeof value);
+    if (param_has_default(param)) param_print(param, &defaults, 0, value, sizeof value);
     if (*value) printf(" (%s)", value);
 }
 

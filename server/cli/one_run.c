@@ -4,11 +4,11 @@
  * encoded result. For several widths, the files are read and the lane is opened once, and the later
  * stages repeat. The first failure ends the run; state_release frees everything. The codecs are
  * chosen as in the daemon; a file that the device's codec refuses is coded by the CPU's. */
+#include "server/cli/one_run.h"
 #include "pipeline/animation.h"
 #include "pipeline/aux_image.h"
 #include "pipeline/run.h"
 #include "server/cli/contained_run.h"
-#include "server/cli/one_run.h"
 #include "server/cli/options.h"
 #include "server/cli/progress_line.h"
 #include "server/cli/run_report.h"
@@ -185,20 +185,23 @@ static enum status compute(struct state *state, struct failure *failure) {
     return run_batch(state->lane, plan, &state->item, 1, failure);
 }
 
-/* Allocates the result, with room for the longest profile, before decoding: the device may write
- * into it. */
-static enum status allocate_result(struct state *state, struct failure *failure) {
+/* Makes room for the file of IMAGE with the longest profile: before decoding, since the device may
+ * write into it, and again where the result is larger because a step cut something off. */
+static enum status make_room(struct state *state, const struct image *image,
+                             struct failure *failure) {
     const struct metadata most = { .profile_length = state->limits.profile_max };
-    if (!state->options.output) return STATUS_OK;
-    state->result_room = codec_encode_bound(&state->shapes[state->options.plan.count], &most,
-                                            state->options.encode.format);
-    state->result = malloc(state->result_room);
+    const size_t room = codec_encode_bound(image, &most, state->options.encode.format);
+    if (!state->options.output || (state->result && room <= state->result_room)) return STATUS_OK;
+    free(state->result);
+    state->result_room = room;
+    state->result = malloc(room);
     if (state->result) return STATUS_OK;
     return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
 }
 
 static enum status encode(struct state *state, struct failure *failure) {
     const int64_t start = clock_ns();
+    if (make_room(state, &state->item.out, failure)) return failure->status;
     progress_line_stage(&state->line, "encoding");
     const enum status status = codec_encode_fitting(
         &state->item.out, &state->metadata, &state->options.encode, &state->progress, state->result,
@@ -248,7 +251,7 @@ static enum status recode(struct state *state, const struct device_codec *codec,
 
 static enum status process(struct state *state, struct failure *failure) {
     const int64_t start = clock_ns();
-    enum status status = allocate_result(state, failure);
+    enum status status = make_room(state, &state->shapes[state->options.plan.count], failure);
     if (status == STATUS_OK) status = recode(state, state->driver->codec, failure);
     const bool failed = status == STATUS_INTERNAL || status == STATUS_NO_MEMORY;
     if (state->item.refused || (failed && state->driver->codec))
@@ -264,8 +267,7 @@ static enum status animate(struct state *state, struct failure *failure) {
     const struct image *result = &state->shapes[state->options.plan.count];
     const int64_t start = clock_ns();
     if (options->widths.count || options->aux[0].name || !options->output ||
-        plan_value_count(&options->plan, state->shapes) ||
-        !format_record(options->encode.format)->begin_animation)
+        plan_reports(&options->plan) || !format_record(options->encode.format)->begin_animation)
         return fail(failure, STATUS_BAD_PARAM,
                     "--animation keep is for one GIF or WebP, without values and further images");
     state->result_room = state->limits.profile_max +
@@ -289,6 +291,10 @@ static enum status animate(struct state *state, struct failure *failure) {
     const enum status status = animation_run(state->lane, &animation, failure);
     state->result_length = animation.result_length;
     state->item.out = animation.result;
+    memcpy(state->item.cuts, animation.cuts, sizeof animation.cuts);
+    for (int s = 0; s < options->plan.count; s++)
+        state->item.values[s] = (struct values){ plan_step_values(&options->plan, s, state->shapes),
+                                                 &state->item.cuts[s] };
     state->notes = animation.notes;
     memcpy(state->metadata.warning, animation.warning, sizeof animation.warning);
     timing_close(&state->timing,
@@ -334,13 +340,14 @@ static void report(struct state *state, const char *output) {
 static enum status lay_out(struct state *state, struct failure *failure) {
     struct options *options = &state->options;
     uint32_t given = 0;
-    enum status status = plan_settle(&options->plan, &state->probe.shape,
+    enum status status = plan_settle(&options->plan, &state->probe.shape, true,
                                      state->limits.probe.pixels_max, state->shapes, failure);
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++) {
         const char *name = options->aux[i].name;
         const int place = plan_aux(&options->plan, name);
-        status = plan_aux_fits(&options->plan, name, &state->aux[place].probe.shape, state->shapes,
-                               failure);
+        if (plan_knows_size(&options->plan, plan_aux_step(&options->plan)))
+            status = plan_aux_fits(&options->plan, name, &state->aux[place].probe.shape,
+                                   state->shapes, failure);
         state->item.aux[place] =
             aux_image_shape(plan_aux_at(&options->plan, place)->kind, &state->aux[place].probe);
         given |= UINT32_C(1) << place;
@@ -355,8 +362,7 @@ static enum status lay_out(struct state *state, struct failure *failure) {
 
 /* Sets PATH of the result. One of many goes there by way of a temporary name. */
 static enum status write_result(struct state *state, char path[PATH_MAX], struct failure *failure) {
-    const bool wide = state->options.widths.count;
-    const uint32_t width = wide ? state->shapes[state->options.plan.count].width : 0;
+    const uint32_t width = state->options.widths.count ? state->item.out.width : 0;
     const char *output = state->options.output;
     path[0] = '\0';
     if (!output) return STATUS_OK;

@@ -78,6 +78,7 @@ struct job_output {
     struct encode_options encode; /* format FORMAT_NONE: codec_result_format() */
     int32_t part;                 /* of the plan, whose image this is; 0: the trunk */
     bool apart; /* encoded in a cell: the plan's run leaves rows without padding */
+    bool cut;   /* the pixels decide its size; that of `image` is the one if nothing is cut off */
 
     /* ---- answered by the worker */
     struct image image; /* shape alone */
@@ -121,6 +122,7 @@ struct job {
     uint32_t value_count;           /* numbers that the plan's steps report for this image */
     uint32_t generation;            /* of the plan's users' operators, whose workers alone may
                                        run the job; 0: it has none */
+    uint64_t pixels_max;            /* of each step's image, if it is less than the worker's */
     struct cost_work work;          /* predicts the time of the plan's run */
     int64_t submitted_ns;
     int32_t io_thread;        /* the job returns through the completion pipe of this I/O thread */
@@ -236,6 +238,16 @@ static inline double job_device_ms(const struct job *job) {
         ms += job->timing.stage_ms[s] / (alone ? 1 : batch);
     }
     return job->cpu_ms > 0 ? job->cpu_ms : ms;
+}
+
+/* The pixels that come and go: of the upload's images and of the results. */
+static inline uint64_t job_pixels(const struct job *job) {
+    uint64_t pixels = image_pixels(&job->probe.shape);
+    for (int i = 0; i < OP_AUX_MAX; i++)
+        if (job->aux[i].length) pixels += image_pixels(&job->aux[i].probe.shape);
+    for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
+        pixels += image_pixels(&job->outputs[o].image);
+    return job->probe.frames ? pixels * job->probe.frames : pixels;
 }
 
 /* The end of upload, values, results and what runs leave for others in the slot's bytes: what lies

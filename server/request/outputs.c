@@ -248,7 +248,7 @@ static enum status plan_widths(const struct settings *settings, const struct ima
         const int part = plans->count;
         struct plan *plan = add_part(plans, settings->plan.ops);
         enum status status = make_plan_of_width(settings, i, plan, failure);
-        if (!status) status = plan_settle(plan, in, pixels_max, shapes, failure);
+        if (!status) status = plan_settle(plan, in, true, pixels_max, shapes, failure);
         if (status) return status;
         const struct image *result = &shapes[plan->count];
         if (result->width != outputs->widths.widths[i]) outputs->notes |= NOTE_OTHER_WIDTHS;

@@ -50,8 +50,9 @@ static enum status compute_shapes(struct work *work, const struct image *in, uin
                                   struct failure *failure) {
     enum status status = STATUS_OK;
     for (int p = 0; p < work->plans.count && !status; p++)
-        status = plan_settle(&work->plans.parts[p], p ? part_result(work, 0) : in, pixels_max,
-                             work->shapes[p], failure);
+        status = plan_settle(&work->plans.parts[p], p ? part_result(work, 0) : in,
+                             plan_tree_knows_size(&work->plans, p, 0), pixels_max, work->shapes[p],
+                             failure);
     return status;
 }
 
@@ -62,7 +63,9 @@ static enum status size_results(const struct work *work, struct job *job, uint64
     const int count = job_output_count(job);
     uint64_t pixels = 0;
     for (int o = 0; o < count; o++) {
-        job->outputs[o].image = *part_result(work, job->outputs[o].part);
+        const int part = job->outputs[o].part;
+        job->outputs[o].image = *part_result(work, part);
+        job->outputs[o].cut = !plan_tree_knows_size(&work->plans, part, PLAN_STEPS_MAX);
         pixels += image_pixels(&job->outputs[o].image);
     }
     if (count == 1 || pixels <= pixels_max) return STATUS_OK;
@@ -202,7 +205,8 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
         status = failure->status = STATUS_BAD_PARAM;
     for (int p = part; p < work->plans.count && !status; p++) {
         const struct plan *plan = &work->plans.parts[p];
-        if (plan_aux(plan, aux->name) >= 0 && (part || !p))
+        const bool known = plan_tree_knows_size(&work->plans, p, plan_aux_step(plan));
+        if (known && plan_aux(plan, aux->name) >= 0 && (part || !p))
             status = plan_aux_fits(plan, aux->name, &out->probe.shape, work->shapes[p], failure);
     }
     return status;
@@ -251,14 +255,15 @@ static enum status count_frames(struct request *request, const struct probe_limi
 }
 
 /* An animation has one result, an animation, and nothing else. */
-static enum status check_frames(const struct request *request, uint64_t pixels_max,
-                                struct failure *failure) {
+static enum status check_frames(const struct request *request, const struct work *work,
+                                uint64_t pixels_max, struct failure *failure) {
     const struct job *job = request_job(request);
     const uint64_t pixels = image_pixels(&job->outputs[0].image) * job->probe.frames;
     bool several = false;
     for (int o = 0; o < job_output_count(job) && request->settings.outputs; o++)
         several |= job->outputs[o].encode.animated;
-    if (several || (job->probe.frames && (job->value_count || request->upload.aux_count)))
+    if (several ||
+        (job->probe.frames && (plan_reports(&work->plans.parts[0]) || request->upload.aux_count)))
         return fail(failure, STATUS_BAD_PARAM,
                     "animation=keep is for one result, without values and further images; leave "
                     "it out, or %s",
@@ -328,7 +333,7 @@ static enum status check_image(struct request *request, struct work *work,
     if (!status) status = size_results(work, job, limits.pixels_max, failure);
     if (!status) status = request_check_aux(request, work, failure);
     if (!status) status = count_values(work, &job->value_count, failure);
-    if (!status) status = check_frames(request, limits.pixels_max, failure);
+    if (!status) status = check_frames(request, work, limits.pixels_max, failure);
     return status ? status : plan_tree_pack(&work->plans, &job->plan, failure);
 }
 
@@ -375,6 +380,7 @@ static void fill_job(struct request *request, const struct work *work) {
     job->share = (int32_t)request->grant.share;
     job->generation = plan_tree_has_user_operators(&work->plans) ? request->generation->number : 0;
     job->accept_damage = request->settings.accept_damage;
+    job->pixels_max = request_limits(request).pixels_max;
     place_pixels(job);
     job->by_engine = codec_engine_takes(job, slot_bytes(request->service->slots, request->slot),
                                         (size_t)request->service->config->codec_memory_bytes);
@@ -384,15 +390,6 @@ static void fill_job(struct request *request, const struct work *work) {
     job->checksums = request->answer == ANSWER_ZIP;
     job->progress.deadline_ns =
         request->received_ns + request->service->config->processing_ms * INT64_C(1000000);
-}
-
-static uint64_t count_pixels(const struct job *job) {
-    uint64_t pixels = image_pixels(&job->probe.shape);
-    for (int i = 0; i < OP_AUX_MAX; i++)
-        if (job->aux[i].length) pixels += image_pixels(&job->aux[i].probe.shape);
-    for (int o = 0; o < job_output_count(job) && !job->json_only; o++)
-        pixels += image_pixels(&job->outputs[o].image);
-    return job->probe.frames ? pixels * job->probe.frames : pixels;
 }
 
 /* An encoder that cannot be stopped is bounded by the picture that takes it longest. */
@@ -471,7 +468,7 @@ enum status request_submit(struct request *request, struct failure *failure) {
     fill_job(request, &work);
     if (check_results(request, failure)) return failure->status;
     add_cost(&work, request_job(request));
-    request->pixels = count_pixels(request_job(request));
+    request->pixels = job_pixels(request_job(request));
     if (!supervisor_submit(request->service->supervisor, request->slot, failure)) return STATUS_OK;
     return request_count_refusal(request, failure->status), failure->status;
 }

@@ -1,6 +1,6 @@
 // The size of the picture after each step, and the part of a step's picture that its result shows.
 // Both follow from the parameters alone, by the rules of the daemon (pipeline/ops/), so no run is
-// needed. Operators that are not named here keep the size.
+// needed. Operators that are not named here keep the size; what trim leaves only the daemon knows.
 import { defaultText } from './plan.js';
 
 const PIXELS_MAX = 1 << 26; // the daemon's default of pixels_max
@@ -195,6 +195,7 @@ const rules = Object.assign(Object.create(null), {
     resize,
     rotate,
     smartcrop,
+    trim: () => null,
     zoom,
 });
 
@@ -211,7 +212,8 @@ function reader({ operator, values }) {
 
 /**
  * Returns { width, height, part } of a step's result on a picture of SIZE: `part` is the rectangle
- * of that picture that the result shows, or null. Null: the daemon would refuse it.
+ * of that picture that the result shows, or null. Null: the daemon would refuse it, or only the
+ * pixels decide the size.
  */
 export function resultOf(step, size) {
     const rule = rules[step.operator.name];
@@ -222,7 +224,7 @@ export function resultOf(step, size) {
     return made.width * made.height <= most ? made : null;
 }
 
-/** The sizes before the first step, and after each; null from a step on that would be refused. */
+/** The sizes before the first step, and after each; null from a step on whose size is not known. */
 export function sizesOf(steps, size) {
     const sizes = [size];
     for (const step of steps) sizes.push(sizes.at(-1) && resultOf(step, sizes.at(-1)));
@@ -249,7 +251,7 @@ export function coverOf(steps, size) {
 /**
  * Returns { width, height, part } of the result of STEPS on a picture of SIZE: `part` is the one of
  * that picture that it shows, [left, top, width, height] in shares of its sides, or null. Null: the
- * daemon would refuse the steps.
+ * size is not known.
  */
 export function frameOf(steps, size) {
     const last = size && sizesOf(steps, size).at(-1);

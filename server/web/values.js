@@ -1,5 +1,5 @@
-// The values of steps that make no picture: a number for each channel; lists, shown as a plot and a
-// table; or a text. Colours and placeholders are painted too.
+// The values of steps: a number for each channel; lists, shown as a plot and a table; numbers by name;
+// or a text. Colours and placeholders are painted too.
 import { copyText } from './commands.js';
 import { drawing, element, whole } from './element.js';
 import { heightOf } from './histogram_plot.js';
@@ -21,6 +21,12 @@ function numbersTable(values) {
         ...value.map(number),
     ]);
     return numberTable(['step', ...heads], rows, { 'aria-label': 'Values' });
+}
+
+/** Numbers by name, as trim has them. */
+function namedTable({ operation, step, value }) {
+    const rows = [[`${step + 1} ${operation}`, ...Object.values(value).map(number)]];
+    return numberTable(['step', ...Object.keys(value)], rows, { 'aria-label': `${operation}: values` });
 }
 
 function textsTable(values) {
@@ -127,11 +133,13 @@ export function showValues(box, { values = [], input }) {
     const ratio = input.width / input.height;
     const texts = values.filter((one) => typeof one.value === 'string');
     const lists = values.filter((one) => Array.isArray(one.value[0]));
-    const numbers = values.filter((one) => !texts.includes(one) && !lists.includes(one));
+    const numbers = values.filter((one) => Array.isArray(one.value) && !lists.includes(one));
+    const named = values.filter((one) => !texts.includes(one) && !Array.isArray(one.value));
     box.replaceChildren(
         ...(values.length ? [element('h3', {}, 'Values')] : []),
         ...(numbers.length ? [numbersTable(numbers)] : []),
         ...numbers.filter((one) => isColour(one, input.depth)).map(swatch),
+        ...named.map(namedTable),
         ...(texts.length ? [textsTable(texts)] : []),
         ...texts.filter(({ operation }) => painters[operation]).map((one) => placeholder(one, ratio)),
         ...lists.flatMap(listBlock),

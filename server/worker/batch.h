@@ -85,6 +85,12 @@ void batch_answer(struct batch *batch);
  * answered, and may run again. */
 enum status batch_animate(struct batch *batch, struct lane *lane, struct failure *failure);
 
+/* Writes the values that the steps of job NUMBER report. STATUS_INTERNAL: there is no room. */
+enum status batch_write_values(struct batch *batch, int number);
+
+/* The offset of results in the slot: after the values, whose length is only bounded yet. */
+uint64_t batch_results_offset(const struct job *job);
+
 /* Answers each job with its own failure, or with FAILURE. */
 void batch_refuse(struct batch *batch, const struct failure *failure);
 

@@ -19,7 +19,8 @@ static int first_output(const struct job *job, int part) {
 }
 
 /* The offset is fixed; the length is known only after printing. */
-static enum status write_values(struct batch *batch, struct item *item, int number) {
+enum status batch_write_values(struct batch *batch, int number) {
+    struct item *item = &batch->items[number];
     struct job *job = item->job;
     const struct executor *executor = batch->executor;
     struct values_part parts[PLAN_PARTS_MAX];
@@ -172,7 +173,7 @@ static void finish(struct batch *batch, int number) {
     const int64_t start = clock_ns();
     if (!job->failure.status) job->failure = batch->run_items[number].failure;
     if (!job->failure.status) {
-        if (!batch_check_progress(job) && !write_values(batch, item, number) &&
+        if (!batch_check_progress(job) && !batch_write_values(batch, number) &&
             !make_outputs(batch, item, number))
             sum_up(item);
         if (needs_cores(job)) job->timing.stage_ms[STAGE_ENCODE] += ns_to_ms(clock_ns() - start);

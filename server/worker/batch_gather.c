@@ -16,8 +16,7 @@ enum { MISFITS_MAX = 4 };
 
 enum { ROOM_LEAST = 4096 };
 
-/* The offset of results in the slot: after the values, whose length is only bounded yet. */
-static uint64_t room_offset(const struct job *job) {
+uint64_t batch_results_offset(const struct job *job) {
     const uint64_t offset = slot_paged(job->body_length);
     return job->value_count ? slot_paged(offset + values_json_bound(job->value_count)) : offset;
 }
@@ -80,7 +79,7 @@ static void choose_encoder(struct batch *batch, struct item *item, struct job_ou
 static void choose_codecs(struct batch *batch, struct item *item, bool known) {
     struct job *job = item->job;
     const size_t span = slot_span(batch->executor->slots);
-    const uint64_t offset = room_offset(job);
+    const uint64_t offset = batch_results_offset(job);
     struct codec_request request = {
         .bytes = item->bytes + job->image_offset,
         .length = job->image_length,
@@ -137,8 +136,9 @@ static void propose(struct batch *batch, int slot) {
     item->failed = false;
     item->decoded_aux = 0;
     for (int p = 0; p < batch->plans.count; p++)
-        *batch_run_item(batch, p, batch->count) =
-            (struct run_item){ .want = RUN_NOTHING, .progress = &job->progress };
+        *batch_run_item(batch, p, batch->count) = (struct run_item){
+            .want = RUN_NOTHING, .own_pixels_max = job->pixels_max, .progress = &job->progress
+        };
     struct run_item *run = &batch->run_items[batch->count];
     run->in = job->probe.shape;
     run->timing = &job->timing;

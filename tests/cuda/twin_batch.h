@@ -226,7 +226,8 @@ static inline void add_image(struct job *job, struct image in, enum padding padd
             *aux = srgb_table_shape(&in);
     }
     out.stride = padded(&out, padding);
-    const struct values_shape values = plan_step_values(&job->plan, 0, shapes);
+    struct values_shape values = { .type = VALUE_NONE };
+    if (job->plan.steps[0].op->values) values = plan_step_values(&job->plan, 0, shapes);
     if (values.type) out = image_shape((uint32_t)values_bytes(&values), 1, 1, 8);
     if (values.type) out.stride = values_bytes(&values);
     in.stride = padded(&in, padding);

@@ -32,7 +32,7 @@ ALIASES = {
     "watermark": ["composite", "overlay", "no text"], "stamp": ["composite"],
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negative": ["negate"],
     "invert": ["negate"], "mosaic": ["pixelate"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
-    "despeckle": ["median"], "mirror": ["flop"], "vflip": ["flip"], "trim": ["no operator", "crop"], "border": ["pad", "contain"],
+    "despeckle": ["median"], "mirror": ["flop"], "vflip": ["flip"], "autocrop": ["trim"], "border": ["pad", "contain"],
     "sobel": ["edge"], "unsharp": ["sharpen"], "average": ["mean"], "palette": ["dominant"], "metadata": ["/info"],
     "quality": ["max_bytes"]}
 
@@ -47,7 +47,7 @@ def test_words_of_other_tools(daemon, name):
 
 @pytest.mark.parametrize("word, found", [("autocontrast", {"histeq", "clahe", "normalize"}), ("equalize", {"histeq"}), ("removeobject", {"carve"}),
                                          ("thumbnail", {"resize"}), ("placeholder", {"blurhash", "thumbhash"}), ("mirror", {"flop"}),
-                                         ("filter", {"convolve"}), ("denoise", {"blur"}), ("trim", {"crop", "extract", "smartcrop"}),
+                                         ("filter", {"convolve"}), ("denoise", {"blur"}), ("autocrop", {"trim"}),
                                          ("median", set()), ("noise", {"median"}), ("extend", {"pad", "resize"}), ("vignette", set())])
 def test_a_search_finds_what_the_hint_names(word, found):
     listed = json.loads(burin("ops", "--json").stdout)["operators"]

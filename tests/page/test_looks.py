@@ -163,6 +163,20 @@ def test_a_colour_is_shown_and_copied(site, tmp_path):
     assert page.run("return [...document.querySelectorAll('.swatch')].map((e) => e.textContent.slice(0, 10))") == ["2 dominant"]
 
 
+def test_what_trim_cut_off_is_shown(site, tmp_path):
+    """By name; the strip shows the sizes that the page cannot know before."""
+    page = site
+    picture = np.full((50, 80, 3), 255, np.uint8)
+    picture[10:45, 20:60] = 30
+    path = tmp_path / "framed.png"
+    Image.fromarray(picture).save(path)
+    open_step(page, path, "trim;zoom;mean")
+    table = "return document.querySelector('[aria-label=\"trim: values\"]').innerText.split(/\\s+/).join(' ')"
+    assert page.run(table) == "step left top right bottom 1 trim 20 10 20 5"
+    sizes = page.run("return [...document.querySelectorAll('#filmstrip .size')].map((e) => e.textContent)")
+    assert (sizes[0], sizes[-1]) == ("80 × 50", "80 × 70")
+
+
 @pytest.fixture(scope="module")
 def decoders(tmp_path_factory):
     """The published decoders, in node: [text, width, height] of a BlurHash, or [text] of a ThumbHash, gives RGBA."""

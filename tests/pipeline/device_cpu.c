@@ -250,6 +250,27 @@ static void a_lane_waits_for_large_batches(void **state) {
     device_cpu.close(b);
 }
 
+/* A batch that goes on keeps its input, and waits for nothing. */
+static void a_batch_that_goes_on(void **state) {
+    (void)state;
+    struct lane *lane = open_lane();
+    reserve(lane, &small);
+    fill(lane, &small, 7);
+    const uint8_t *in = lane->in;
+    const struct lane_need more = {
+        .in = small.in, .work = 4 * small.work, .out = 4 * small.out, .keep = true
+    };
+    reserve(lane, &more);
+    assert_ptr_equal(lane->in, in);
+    for (size_t i = 0; i < small.in; i++) assert_int_equal(in[i], 7);
+    fill(lane, &more, 8);
+    const struct lane_need never = { .in = small.in, .work = (size_t)1 << 60, .keep = true };
+    struct failure failure = { 0 };
+    assert_int_equal(device_cpu.reserve(lane, &never, &failure), STATUS_NO_MEMORY);
+    assert_int_equal(in[0], 8);
+    device_cpu.close(lane);
+}
+
 static void what_never_fits_is_refused_at_once(void **state) {
     (void)state;
     if (!MEMORY_CAN_END) skip();
@@ -359,6 +380,7 @@ int main(void) {
         cmocka_unit_test(what_no_batch_had_of_late_is_given_back),
         cmocka_unit_test(idle_lanes_give_back_what_they_keep),
         cmocka_unit_test(a_lane_waits_for_large_batches),
+        cmocka_unit_test(a_batch_that_goes_on),
         cmocka_unit_test(what_never_fits_is_refused_at_once),
         cmocka_unit_test(what_needs_more_than_all_may_have),
         cmocka_unit_test(a_lane_waits_until_others_claim_less),

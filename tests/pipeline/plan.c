@@ -156,13 +156,13 @@ static void percentages_follow(void **state) {
     assert_string_equal(text, "crop:width=50%,height=50%;histeq;crop:width=10%,height=7");
     same = plan;
     assert_true(plan_is_same(&plan, &same));
-    assert_int_equal(plan_settle(&plan, &in, 60000, shapes, &failure), STATUS_OK);
+    assert_int_equal(plan_settle(&plan, &in, true, 60000, shapes, &failure), STATUS_OK);
     assert_false(plan_is_same(&plan, &same));
     assert_int_equal(plan_print(&plan, text, sizeof text, NULL), STATUS_OK);
     assert_string_equal(text, "crop:width=150,height=100;histeq;crop:width=15,height=7");
     assert_int_equal(shapes[3].width, 15);
     assert_int_equal(shapes[3].height, 7);
-    assert_int_equal(plan_settle(&same, &in, 59999, shapes, &failure), STATUS_TOO_LARGE);
+    assert_int_equal(plan_settle(&same, &in, true, 59999, shapes, &failure), STATUS_TOO_LARGE);
 }
 
 /* The first value may have no name. */

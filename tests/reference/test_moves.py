@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""extract, crop, pad, pixelate, smartcrop, rotate, flip, flop, zoom and gamma against numpy and 40-digit arithmetic. Alone:
+"""extract, crop, pad, pixelate, smartcrop, trim, rotate, flip, flop, zoom and gamma against numpy and 40-digit arithmetic. Alone:
 BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_moves.py"""
 import mpmath
 import numpy as np
@@ -64,6 +64,25 @@ def test_blocks(size, depth, channels):
     means = (2 * sums + counts) // (2 * counts)
     wanted = means.repeat(size, 0).repeat(size, 1)[:66, :123]
     assert np.array_equal(run(image.astype(np.uint8 if depth == 8 else np.uint16), f"pixelate:size={size}"), wanted)
+
+
+@pytest.mark.parametrize("depth,channels", KINDS)
+def test_trim(depth, channels):
+    """Frames of one colour and a little noise around noise of many colours."""
+    rng = np.random.default_rng(depth + channels)
+    unit = 1 if depth == 8 else 257
+    for tolerance, colour in ((10, None), (0, None), (40, 120), (255, None)):
+        image = picture((66, 123), depth, channels)
+        left, top = rng.integers(0, 60), rng.integers(0, 33)
+        frame = np.ones(image.shape[:2], bool)
+        frame[top:rng.integers(34, 67), left:rng.integers(61, 124)] = False
+        image[frame] = (100 + rng.integers(0, 8, image[frame].shape)) * unit
+        border = image[0, 0].astype(int) if colour is None else colour * unit
+        away = abs(image.astype(int) - border) > tolerance * unit
+        rows, columns = np.nonzero(away if image.ndim == 2 else away.any(axis=2))
+        inner = image[rows.min():rows.max() + 1, columns.min():columns.max() + 1] if len(rows) else image
+        given = "" if colour is None else f",color={colour * 0x10101:06x}"
+        assert np.array_equal(run(image, f"trim:tolerance={tolerance}{given}"), inner), (tolerance, colour)
 
 
 def levels(maximum, gamma, values):

@@ -2,6 +2,8 @@
 /* A JSON parser reads back the values that steps report: every type at its extremes, lists and
  * numbers, the steps' numbers. values_json_bound() is large enough. */
 #include "server/api/values_json.h"
+#include "pipeline/registry.h"
+#include "server/api/timing_report.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -80,6 +82,52 @@ static void a_text_is_a_text(void **state) {
     assert_false(values_json_check(text, length, 2));
     assert_false(values_json_check(text, length, 4));
     for (size_t cut = 0; cut < length; cut++) assert_false(values_json_check(text, cut, 3));
+}
+
+static void named_numbers_are_an_object(void **state) {
+    (void)state;
+    static const char *const names[] = { "left", "top", "right", "bottom" };
+    const struct op finder = { .name = "finder", .value_names = names },
+                    cuts = { .name = "cuts", .finder = &finder };
+    uint32_t numbers[] = { 1, 20, 0, 65535 };
+    const struct plan plan = { .count = 2, .steps = { { .op = &cuts }, { .op = &finder } } };
+    const struct values one = { { VALUE_UINT32, 1, 4, true, 0 }, numbers };
+    const struct values values[] = { one, one };
+    char text[512];
+    const size_t length = values_json_write(&plan, values, text, sizeof text);
+    assert_string_equal(text,
+                        "[{\"operation\":\"cuts\",\"step\":0,\"value\":{\"left\":1,\"top\":20,"
+                        "\"right\":0,\"bottom\":65535}},{\"operation\":\"finder\",\"step\":1,"
+                        "\"value\":{\"left\":1,\"top\":20,\"right\":0,\"bottom\":65535}}]");
+    assert_true(values_json_check(text, length, 8));
+    assert_false(values_json_check(text, length, 7));
+    assert_false(values_json_check(text, length, 9));
+    for (size_t cut = 0; cut < length; cut++) assert_false(values_json_check(text, cut, 8));
+}
+
+/* The operator `trim` in every step, each with the largest numbers: the bound is enough, and the
+ * header has them. */
+static void the_longest_cuts_fit(void **state) {
+    (void)state;
+    const struct op *trim = registry_find("trim");
+    const struct image in = image_shape(65535, 1, 1, 8);
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    struct plan plan = { .count = PLAN_STEPS_MAX };
+    struct values values[PLAN_STEPS_MAX];
+    uint32_t numbers[] = { 65535, 65535, 65535, 65535 };
+    if (!trim) return;
+    for (int s = 0; s < PLAN_STEPS_MAX; s++) {
+        plan.steps[s].op = trim;
+        shapes[s] = in;
+        values[s] = (struct values){ plan_step_values(&plan, s, shapes), numbers };
+    }
+    const uint64_t count = plan_value_count(&plan, shapes);
+    assert_int_equal(count, 4 * PLAN_STEPS_MAX);
+    char text[REPORT_VALUES_MAX + 1];
+    assert_true(values_json_bound(count) > sizeof text);
+    const size_t length = values_json_write(&plan, values, text, sizeof text);
+    assert_true(length > 800 && length <= REPORT_VALUES_MAX);
+    assert_true(values_json_check(text, length, count));
 }
 
 /* Each is one value, and there is room for it. */
@@ -205,6 +253,15 @@ static void what_was_not_written_does_not_pass(void **state) {
         " [" STEP("a", "0", "1") "]",
         "[" STEP("a", "0", "\"x\"") "]",
         "[" TEXT_STEP("\"\"") "]",
+        "[" TEXT_STEP("{}") "]",
+        "[" TEXT_STEP("{\"\":1}") "]",
+        "[" TEXT_STEP("{\"a\":}") "]",
+        "[" TEXT_STEP("{\"a\":1,}") "]",
+        "[" TEXT_STEP("{\"a\":1") "]",
+        "[" TEXT_STEP("{\"a b\":1}") "]",
+        "[" TEXT_STEP("{\"a\":\"x\"}") "]",
+        "[" TEXT_STEP("{\"a\":[1]}") "]",
+        "[" TEXT_STEP("[{\"a\":1}]") "]",
         "[" TEXT_STEP("\"x") "]",
         "[" TEXT_STEP("x") "]",
         "[" TEXT_STEP("\"x\",\"y\"") "]",
@@ -233,14 +290,14 @@ static void what_was_not_written_does_not_pass(void **state) {
 static void what_passes_is_json(void **state) {
     (void)state;
     char text[] = "[" STEP("a", "0", "-1.5e+3,null") "," STEP(
-        "b", "12", "[1,2],[0,7]") "," TEXT_STEP("\"a/+~\"") "]";
+        "b", "12", "[1,2],[0,7]") "," TEXT_STEP("\"a/+~\"") "," TEXT_STEP("{\"a\":1,\"b\":2}") "]";
     const size_t length = strlen(text);
     int passed = 0;
     for (size_t i = 0; i < length; i++)
         for (int byte = 0; byte < 256; byte++) {
             const char was = text[i];
             text[i] = (char)byte;
-            if (values_json_check(text, length, 7)) {
+            if (values_json_check(text, length, 9)) {
                 json_t *parsed = json_loadb(text, length, 0, NULL);
                 if (!parsed) fail_msg("%s passes", text);
                 json_decref(parsed);
@@ -257,6 +314,8 @@ int main(void) {
         cmocka_unit_test(as_designed),
         cmocka_unit_test(a_list_of_one_is_a_list),
         cmocka_unit_test(a_text_is_a_text),
+        cmocka_unit_test(named_numbers_are_an_object),
+        cmocka_unit_test(the_longest_cuts_fit),
         cmocka_unit_test(the_longest_texts_fit),
         cmocka_unit_test(every_type_at_its_ends),
         cmocka_unit_test(the_longest_fits),

@@ -113,6 +113,28 @@ static void a_right_one(void **state) {
     end(&scene);
 }
 
+/* Any size that an image may have is right, if the pixels decide it. */
+static void one_of_any_size(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t width, height;
+        unsigned channels, depth;
+        bool right;
+    } shapes[] = { { 1, 1, 1, 16, true },       { 65535, 65535, 1, 16, true },
+                   { 0, 10, 1, 16, false },     { 20, 0, 1, 16, false },
+                   { 65536, 10, 1, 16, false }, { 20, 65536, 1, 16, false },
+                   { 20, 10, 3, 16, false },    { 20, 10, 1, 8, false } };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct scene scene = begin();
+        scene.job->outputs[0].cut = true;
+        scene.answer->outputs[0].image =
+            image_shape(shapes[i].width, shapes[i].height, shapes[i].channels, shapes[i].depth);
+        assert_int_equal(take(&scene), shapes[i].right);
+        if (shapes[i].right) assert_int_equal(scene.job->outputs[0].image.width, shapes[i].width);
+        end(&scene);
+    }
+}
+
 static void one_of_numbers_alone(void **state) {
     (void)state;
     struct scene scene = begin();
@@ -439,6 +461,7 @@ static void noise_is_refused_or_cleaned(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_right_one),
+        cmocka_unit_test(one_of_any_size),
         cmocka_unit_test(one_of_numbers_alone),
         cmocka_unit_test(a_failure),
         cmocka_unit_test(the_request_is_not_read_again),

@@ -2,7 +2,7 @@
 /* Jobs whose files the device decodes and encodes, with the twins of the GPU's codec, against the
  * same jobs on the CPU: in any mix of a batch, answers have the same status and bytes.
  * covers: server/worker/batch.c server/worker/batch_gather.c server/worker/batch_answer.c
- *         pipeline/run_layout.c pipeline/run.c
+ *         pipeline/run_layout.c pipeline/run.c pipeline/run_fit.c
  */
 #include "server/jobs/codec_choice.h"
 

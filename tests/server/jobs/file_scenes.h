@@ -17,6 +17,7 @@ static const char *const plans[] = {
     "minimum;brightness:shift=10;mean",
     "grayscale;brightness:shift=3;threshold:level=99;mean",
     "carve:dx=-3",
+    "mean;trim:tolerance=90;resize:width=60,enlarge=true;thumbhash",
 };
 enum { PLANS = sizeof plans / sizeof *plans };
 
@@ -94,8 +95,10 @@ static inline void run_several_outputs(void) {
         "mean|carve:dx=-3|carve:dy=-2|brightness:shift=-9",
         "minimum;brightness:shift=2|mean||grayscale",
         "|resize:width=9|resize:width=40,kernel=cubic|resize:width=20,height=11,fit=contain",
+        "trim:tolerance=90|mean|flop;trim:tolerance=60;minimum|resize:width=40",
+        "mean|trim:tolerance=90;resize:width=33|flop;trim:tolerance=60|",
     };
-    for (int t = 0; t < 5; t++)
+    for (int t = 0; t < 7; t++)
         for (int count = 1; count <= 8; count++) {
             const struct wish wish = { .outputs = outputs,
                                        .output_count = count,
