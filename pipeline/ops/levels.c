@@ -9,13 +9,13 @@
 
 static const struct param params[] = {
     [LEVELS_BLACK] = { .name = "black",
-                       .summary = "Samples up to it become 0; must be below white",
+                       .summary = "Samples up to it become 0",
                        .unit = "levels of 255",
                        .type = PARAM_INT,
                        .min = 0,
                        .max = 254 },
     [LEVELS_WHITE] = { .name = "white",
-                       .summary = "Samples from it on become the largest value",
+                       .summary = "Samples from it on become the largest value; at least black + 1",
                        .unit = "levels of 255",
                        .type = PARAM_INT,
                        .min = 1,
@@ -34,21 +34,13 @@ static const struct param params[] = {
     { .name = NULL },
 };
 
-static enum status levels_size(const struct params *values, const struct image *in,
-                               struct image *out, struct failure *failure) {
-    const long black = values->number[LEVELS_BLACK], white = values->number[LEVELS_WHITE];
-    *out = image_shape(in->width, in->height, in->channels, in->depth);
-    if (black < white) return STATUS_OK;
-    return fail(failure, STATUS_BAD_PARAM, "levels: black must be below white, not %ld and %ld",
-                black, white);
-}
-
 /* MAX and RANGE are doubles and both are divisions, so results are equal wherever pow is. */
 void levels_fill(const struct params *values, unsigned depth, uint32_t first, uint32_t end,
                  void *levels) {
     const uint32_t scale = depth == 8 ? 1 : 257, max = 255 * scale;
     const uint32_t black = scale * (uint32_t)values->number[LEVELS_BLACK];
-    const uint32_t white = scale * (uint32_t)values->number[LEVELS_WHITE];
+    const long above = values->number[LEVELS_BLACK] + 1, given = values->number[LEVELS_WHITE];
+    const uint32_t white = scale * (uint32_t)(given > above ? given : above);
     const long gamma = values->number[LEVELS_GAMMA];
     const double range = white - black, power = 1000.0 / (double)gamma;
     for (uint32_t v = first; v < end; v++) {
@@ -70,7 +62,6 @@ const struct op op_levels = {
     .summary = "Black point, white point and gamma, of all colour channels or of one; alpha is "
                "kept",
     .params = params,
-    .size = levels_size,
     .scratch = tone_scratch,
     .run = levels_run,
 };

@@ -4,7 +4,8 @@
  *   t  = clamp((v - black) / (white - black), 0, 1)
  *   v' = floor(M t^(1 / gamma) + 1/2)
  *
- * Black and white are multiplied by 257 for 16 bits. With gamma 1 that is computed in integers:
+ * A white that is not above black counts as black + 1: the page moves one of them at a time. Both
+ * are multiplied by 257 for 16 bits. With gamma 1 that is computed in integers:
  * floor((2 M (v - black) + d) / (2 d)), d = white - black, clamped. A gray image is changed
  * whichever channel is chosen.
  *

@@ -8,7 +8,7 @@
 
 static const struct param params[] = {
     [NORMALIZE_LOWER] = { .name = "lower",
-                          .summary = "Share of the pixels that may become black; below upper",
+                          .summary = "Share of the pixels that may become black",
                           .unit = "percent",
                           .type = PARAM_DECIMAL,
                           .min = 0,
@@ -30,13 +30,6 @@ static const struct param params[] = {
 };
 
 enum { BANDS_MAX = 16 };
-
-static enum status normalize_size(const struct params *values, const struct image *in,
-                                  struct image *out, struct failure *failure) {
-    *out = image_shape(in->width, in->height, in->channels, in->depth);
-    if (values->number[NORMALIZE_LOWER] < values->number[NORMALIZE_UPPER]) return STATUS_OK;
-    return fail(failure, STATUS_BAD_PARAM, "normalize: lower must be below upper");
-}
 
 static unsigned table_count(const struct op_call *call) {
     return call->params->number[NORMALIZE_CHANNEL] == NORMALIZE_EACH ? image_colours(&call->in) : 1;
@@ -159,7 +152,6 @@ const struct op op_normalize = {
     .group = OP_TONE,
     .summary = "Stretches the range between two percentiles to the whole range; alpha is kept",
     .params = params,
-    .size = normalize_size,
     .scratch = normalize_scratch,
     .run = normalize_run,
 };

@@ -7,7 +7,7 @@
  *   high = the least v with c(v) >= N upper / 100
  *
  * stretch.h makes the new samples. With lower 0 and upper 100 these are the least and the largest
- * value. Nothing changes where low is high, or where no pixel is visible.
+ * value. Nothing changes where high is not above low, or where no pixel is visible.
  *
  * Used by:  normalize, on both devices.
  */
