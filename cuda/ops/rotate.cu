@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Angles of 0 and 180 degrees have kernels of their own (move/). Quarter turns are
- * made here: a block of threads turns a tile of 64 columns of the input, which are rows of the
- * result, by 64 columns of the result, which are rows of the input. So rows are read and written in
- * pieces that begin at whole vectors. A thread transposes 4 x 4 pixels in registers and stores
- * their columns to shared memory, where a row is an odd number of words, so that neighbours of a
- * warp, 4 rows apart, never share a bank. From there rows are written. */
+/* How it works. Angles of 0 and 180 degrees have kernels of their own (move/), and so have those
+ * between quarters (rotate/). Quarter turns are made here: a block of threads turns a tile of 64
+ * columns of the input, which are rows of the result, by 64 columns of the result, which are rows
+ * of the input. So rows are read and written in pieces that begin at whole vectors. A thread
+ * transposes 4 x 4 pixels in registers and stores their columns to shared memory, where a row is an
+ * odd number of words, so that neighbours of a warp, 4 rows apart, never share a bank. From there
+ * rows are written. */
 #include "pipeline/ops/rotate.h"
 
 #include "cuda/batch.cuh"
 #include "cuda/ops/move/copy.cuh"
 #include "cuda/ops/move/mirror.cuh"
+#include "cuda/ops/rotate/tilt.cuh"
 
 /* ---- quarter turns */
 
@@ -55,15 +57,6 @@ static __device__ __forceinline__ void turn_column(const uint32_t (&rows)[4][PIX
             chunk_set_byte<0>(column, i * PIXEL + b, chunk_sample<8>(rows[i], k * PIXEL + b));
 }
 
-static __device__ __forceinline__ void turn_store(uint8_t *to, uint32_t word, uint32_t bytes,
-                                                  bool aligned) {
-    if (aligned && bytes >= 4) {
-        *(uint32_t *)to = word;
-        return;
-    }
-    for (uint32_t b = 0; b < min(bytes, 4u); b++) to[b] = (uint8_t)(word >> 8 * b);
-}
-
 template <int PIXEL, bool CLOCKWISE>
 static __global__ void __launch_bounds__(TURN_THREADS)
     turn_kernel(const __grid_constant__ struct batch batch) {
@@ -89,7 +82,7 @@ static __global__ void __launch_bounds__(TURN_THREADS)
         const uint32_t row = i / WORDS, first = i % WORDS * 4;
         if (x + row >= image.width || first >= bytes) continue;
         const uint32_t y = turned_row<CLOCKWISE>(image, x + row);
-        turn_store(image.out + (uint64_t)y * image.out_stride + out_x * PIXEL + first,
+        store_word(image.out + (uint64_t)y * image.out_stride + out_x * PIXEL + first,
                    tile[row][i % WORDS], bytes - first, aligned);
     }
 }
@@ -129,10 +122,11 @@ static enum status copy_all(const struct cuda_context *context, const struct op_
 }
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
-    switch (calls[0].params->number[ROTATE_ANGLE]) {
+    switch (rotate_quarters(calls[0].params)) {
     case ROTATE_90: return turn_run<true>(context, calls, count, "rotate");
     case ROTATE_180: return mirror_run<true>(context, calls, count, "rotate");
     case ROTATE_270: return turn_run<false>(context, calls, count, "rotate");
+    case ROTATE_BETWEEN: return tilt_run(context, calls, count, "rotate");
     default: return copy_all(context, calls, count);
     }
 }

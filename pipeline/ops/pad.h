@@ -28,7 +28,7 @@ static inline struct frame pad_frame(const struct params *params, const struct i
                            false,
                            0 };
     frame.channels =
-        frame_channels((uint32_t)number[PAD_BACKGROUND], number[PAD_AROUND], in->channels);
+        canvas_channels((uint32_t)number[PAD_BACKGROUND], number[PAD_AROUND], in->channels);
     return frame;
 }
 

@@ -61,7 +61,15 @@ function pad({ number }, size) {
 }
 
 function rotate({ text }, size) {
-    return Number(text('angle')) % 180 ? sized(size.height, size.width) : same(size);
+    const angle = Number(text('angle'));
+    if (angle % 90 === 0)
+        return angle % 180 ? sized(size.height, size.width) : same(size);
+    const one = 2 ** 30;
+    const [cosine, sine] = [Math.cos, Math.sin].map((of) =>
+        Math.round(Math.abs(of((angle * Math.PI) / 180)) * one),
+    );
+    const side = (along, across) => Math.ceil((along * cosine + across * sine) / one);
+    return sized(side(size.width, size.height), side(size.height, size.width));
 }
 
 function zoom({ number }, size) {

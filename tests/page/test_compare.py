@@ -155,7 +155,7 @@ def check_beside(page, photo, folder, text):
 # ---- sizes
 
 PLANS = [
-    "crop:width=100", "crop:height=33,gravity=northwest", "extract:left=3,top=5,width=7,height=11", "rotate", "rotate:angle=180", "rotate:angle=270",
+    "crop:width=100", "crop:height=33,gravity=northwest", "extract:left=3,top=5,width=7,height=11", "rotate", "rotate:angle=180", "rotate:angle=270", "rotate:angle=-33.3", "rotate:angle=300",
     "zoom:times=3", "pad:top=3,left=40,right=7", "smartcrop:width=99,height=77", "carve:dx=-21", "carve:width=500,height=300", "carve:dy=9", "carve:dx=9,show=seams", "edge",
     *(f"resize:{goal},fit={fit}{more}" for goal, fit, more in itertools.product(
         ("width=101", "height=77", "width=203,height=77", "width=77,height=203", "width=700,height=650", "width=3,height=300"),

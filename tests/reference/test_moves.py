@@ -8,6 +8,8 @@ import pytest
 from service import photograph, service  # noqa: F401
 from test_edge import SHAPES, picture, run
 
+cv2 = pytest.importorskip("cv2")
+
 KINDS = [(depth, channels) for depth in (8, 16) for channels in (1, 3)]
 
 
@@ -24,6 +26,24 @@ def test_turns(shape, depth, channels):
                           run(image, f"resize:width={4 * shape[1]},height={4 * shape[0]},kernel=nearest"))
     assert np.array_equal(run(image, "flip"), np.flipud(image))
     assert np.array_equal(run(image, "flop"), np.fliplr(image))
+
+
+@pytest.mark.parametrize("angle", [0.5, -30, 45, 77.7, 123.456])
+@pytest.mark.parametrize("depth,channels", KINDS)
+def test_any_angle(angle, depth, channels):
+    """OpenCV's warp with a border of the background: of a smooth picture within two levels of 255."""
+    image = picture((66, 123), depth, channels, "waves")
+    scale = (2**depth - 1) // 255
+    got = run(image, f"rotate:angle={angle},background=808080")
+    height, width = got.shape[:2]
+    turn = cv2.getRotationMatrix2D((61, 32.5), -angle, 1)
+    turn[:, 2] += (width - 1) / 2 - 61, (height - 1) / 2 - 32.5
+    wanted = cv2.warpAffine(image.astype(np.float32), turn, (width, height), borderValue=(128 * scale,) * 3)
+    cosine, sine = abs(np.cos(np.radians(angle))), abs(np.sin(np.radians(angle)))
+    assert (width, height) == (np.ceil(123 * cosine + 66 * sine), np.ceil(123 * sine + 66 * cosine))
+    inside = np.abs(cv2.warpAffine(np.ones((66, 123), np.float32), turn, (width, height)) - 0.5) > 0.499  # no edge
+    assert np.abs(got - wanted)[inside].max() <= 2 * scale
+    assert np.abs(got - wanted).mean() <= 0.5 * scale
 
 
 @pytest.mark.parametrize("depth,channels", KINDS)

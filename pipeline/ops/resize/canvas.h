@@ -2,7 +2,7 @@
 /* canvas.h - what is around a picture that is smaller than the result: a colour, or the picture's
  * own pixels as numpy.pad's `edge` and `symmetric` repeat them (libvips: `copy` and `mirror`).
  *
- * Used by:  resize and pad, on both devices.
+ * Used by:  resize, pad and rotate, on both devices.
  * Threads:  any; no state. canvas_fill's call belongs to one, which shares its work.
  */
 #ifndef BURIN_OPS_RESIZE_CANVAS_H
@@ -18,6 +18,16 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The channels of a result with RGBA, 0xRRGGBBAA, around a picture of CHANNELS. Depends on
+ * parameters and channels alone, so the images of a batch stay alike. */
+static inline unsigned canvas_channels(uint32_t rgba, long around, unsigned channels) {
+    const bool coloured =
+        (rgba >> 24 & 255) != (rgba >> 16 & 255) || (rgba >> 16 & 255) != (rgba >> 8 & 255);
+    if (around != AROUND_BACKGROUND) return channels;
+    const bool alpha = channels == 2 || channels == 4 || (rgba & 255) != 255;
+    return (channels > 2 || coloured ? 3 : 1) + alpha;
+}
 
 /* Sets SAMPLES to the CHANNELS samples of colour RGBA, 0xRRGGBBAA. One or two channels take its
  * red: then all three are equal, or the colour is invisible. */

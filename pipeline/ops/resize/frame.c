@@ -3,7 +3,7 @@
  * kept and where it lies. */
 #include "pipeline/ops/resize/frame.h"
 
-#include "pipeline/ops/resize/definition.h"
+#include "pipeline/ops/resize/canvas.h"
 
 /* The request for one axis: its length, 0 if none; a point in thousandths, or -1; the compass as
  * -1, 0 or 1. */
@@ -127,14 +127,6 @@ static void read_wishes(const struct params *params, struct wish wishes[2]) {
                                    .compass = compass[number[RESIZE_POSITION]][i] };
 }
 
-unsigned frame_channels(uint32_t rgba, long around, unsigned channels) {
-    const bool coloured =
-        (rgba >> 24 & 255) != (rgba >> 16 & 255) || (rgba >> 16 & 255) != (rgba >> 8 & 255);
-    if (around != AROUND_BACKGROUND) return channels;
-    const bool alpha = channels == 2 || channels == 4 || (rgba & 255) != 255;
-    return (channels > 2 || coloured ? 3 : 1) + alpha;
-}
-
 enum status frame_make(struct frame *frame, const struct params *params, const struct image *in,
                        struct failure *failure) {
     struct wish wishes[2];
@@ -158,7 +150,7 @@ enum status frame_make(struct frame *frame, const struct params *params, const s
     }
     frame->whole |= frame->smart;
     if (both && fit == FIT_CONTAIN)
-        frame->channels = frame_channels((uint32_t)params->number[RESIZE_BACKGROUND],
-                                         params->number[RESIZE_AROUND], in->channels);
+        frame->channels = canvas_channels((uint32_t)params->number[RESIZE_BACKGROUND],
+                                          params->number[RESIZE_AROUND], in->channels);
     return check_whole(frame, &sides, failure);
 }

@@ -59,10 +59,6 @@ struct frame {
 enum status frame_make(struct frame *frame, const struct params *params, const struct image *in,
                        struct failure *failure);
 
-/* The channels of a result with RGBA, 0xRRGGBBAA, around a picture of CHANNELS. Depends on
- * parameters and channels alone, so the images of a batch stay alike. */
-unsigned frame_channels(uint32_t rgba, long around, unsigned channels);
-
 /* Whether pixels are computed, not merely copied. */
 static inline bool frame_scales(const struct frame *frame) {
     return frame->x.from != frame->x.to || frame->y.from != frame->y.to;

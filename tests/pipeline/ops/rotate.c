@@ -25,7 +25,7 @@ static void by_hand(void **state) {
 static uint32_t expected(const struct image *in, const struct params *params, uint32_t x,
                          uint32_t y, unsigned c) {
     const int64_t right = (int64_t)in->width - 1, low = (int64_t)in->height - 1;
-    switch (params->number[ROTATE_ANGLE]) {
+    switch (rotate_quarters(params)) {
     case ROTATE_90: return (uint32_t)against_sample(in, y, low - x, c);
     case ROTATE_180: return (uint32_t)against_sample(in, right - x, low - y, c);
     case ROTATE_270: return (uint32_t)against_sample(in, right - y, x, c);
@@ -41,20 +41,84 @@ static void every_shape(void **state) {
     check_against("rotate:angle=270", expected);
 }
 
-static void other_angles_are_refused(void **state) {
+static void quarters_have_several_names(void **state) {
     (void)state;
+    const uint8_t in[] = { 1, 2, 3, 4, 5, 6 };
+    check_8("rotate:angle=-90", 3, 2, 1, in, 1, (const uint8_t[]){ 3, 6, 2, 5, 1, 4 });
+    check_8("rotate:angle=-180.000", 3, 2, 1, in, 1, (const uint8_t[]){ 6, 5, 4, 3, 2, 1 });
+    check_8("rotate:angle=360,background=ff000080", 3, 2, 1, in, 1, in);
+}
+
+/* One pixel of 80 turned by an eighth, on black. The result's sides are 2 x sqrt(1/2), so 2. Each
+ * of its four pixels is sqrt(1/2) from the middle on one axis, 181 of 256, and 0 on the other: 75 x
+ * 80 / 256 = 23.4. Alpha likewise: 75 x 255 / 256 = 74.7, and the colour stays. */
+static void a_pixel_by_hand(void **state) {
+    (void)state;
+    check_8("rotate:angle=45,background=000000", 1, 1, 1, (const uint8_t[]){ 80 }, 1,
+            (const uint8_t[]){ 23, 23, 23, 23 });
+    check_8("rotate:angle=45,background=ffffff00", 1, 1, 1, (const uint8_t[]){ 80 }, 2,
+            (const uint8_t[]){ 80, 75, 80, 75, 80, 75, 80, 75 });
+}
+
+/* In floating point from the definition, places as the header rounds them. */
+static uint32_t tilted(const struct image *in, const struct params *params, uint32_t column,
+                       uint32_t row, unsigned c) {
+    const double angle = (double)params->number[ROTATE_ANGLE] / 180000 * 3.14159265358979323846;
+    const double cosine = cos(angle), sine = sin(angle);
+    const double x = column + 0.5 - ceil(in->width * fabs(cosine) + in->height * fabs(sine)) / 2,
+                 y = row + 0.5 - ceil(in->width * fabs(sine) + in->height * fabs(cosine)) / 2;
+    const int64_t u = llrint(256 * (cosine * x + sine * y + (in->width - 1.0) / 2)),
+                  v = llrint(256 * (cosine * y - sine * x + (in->height - 1.0) / 2));
+    const bool weighed = image_has_alpha(in) && c < in->channels - 1u;
+    int64_t sum = 0, weight = 0;
+    for (int t = 0; t < 4; t++) {
+        const int64_t left = (u >> 8) + t % 2, top = (v >> 8) + t / 2;
+        const int64_t share = (256 - llabs(256 * left - u)) * (256 - llabs(256 * top - v));
+        const bool inside = left >= 0 && top >= 0 && left < in->width && top < in->height;
+        const int64_t sample = inside ? against_sample(in, left, top, c) : image_max(in);
+        const int64_t alpha = !weighed ? 1
+                              : inside ? against_sample(in, left, top, in->channels - 1u)
+                                       : image_max(in);
+        sum += share * alpha * sample;
+        weight += share * alpha;
+    }
+    return weight ? (uint32_t)((2 * sum + weight) / (2 * weight)) : 0;
+}
+
+static void any_angle(void **state) {
+    (void)state;
+    static const char *const plans[] = { "rotate:angle=17.001", "rotate:angle=-131.3" };
     struct plan plan;
     struct failure failure = { 0 };
-    assert_int_equal(plan_parse(&plan, "rotate:angle=45", &failure), STATUS_BAD_PARAM);
-    assert_non_null(strstr(failure.message, "0 | 90 | 180 | 270"));
-    assert_int_equal(plan_parse(&plan, "rotate:angle=-90", &failure), STATUS_BAD_PARAM);
+    for (unsigned i = 0; i < 32; i++) {
+        assert_int_equal(plan_parse(&plan, plans[i % 2], &failure), STATUS_OK);
+        against_one(plans[i % 2], &plan.steps[0],
+                    i / 16 ? image_shape(61, 34, 1 + i / 2 % 4, i / 8 % 2 ? 8 : 16)
+                           : image_shape(3, 50, 1 + i / 2 % 4, i / 8 % 2 ? 8 : 16),
+                    PICTURE_NOISE, tilted);
+    }
+}
+
+static void others_are_refused(void **state) {
+    (void)state;
+    struct plan plan;
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    struct failure failure = { 0 };
+    const struct image in = image_shape(65535, 65535, 1, 8);
+    assert_int_equal(plan_parse(&plan, "rotate:angle=361", &failure), STATUS_BAD_PARAM);
+    assert_int_equal(plan_parse(&plan, "rotate:angle=1.0001", &failure), STATUS_BAD_PARAM);
+    assert_int_equal(plan_parse(&plan, "rotate:angle=45", &failure), STATUS_OK);
+    assert_int_equal(plan_shapes(&plan, &in, UINT64_MAX, shapes, &failure), STATUS_TOO_LARGE);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_hand),
         cmocka_unit_test(every_shape),
-        cmocka_unit_test(other_angles_are_refused),
+        cmocka_unit_test(quarters_have_several_names),
+        cmocka_unit_test(a_pixel_by_hand),
+        cmocka_unit_test(any_angle),
+        cmocka_unit_test(others_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
