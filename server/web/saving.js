@@ -70,7 +70,8 @@ function sourceOf({ input, steps }) {
 /** Returns the blob. */
 async function make(now, signal) {
     const { type, options, device } = now;
-    const isOutput = type === 'png' && !options.compression && isShown(now) && page.result.blob;
+    const usual = type === 'png' && !options.compression && !options.palette;
+    const isOutput = usual && isShown(now) && page.result.blob;
     if (isOutput) return { blob: page.result.blob };
     const { blob, report } = await fullRun({ ...sourceOf(now), device }, { type, options, signal });
     return { blob, quality: (report.output ?? report.manifest[0]).quality };
