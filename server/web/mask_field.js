@@ -22,8 +22,8 @@ export function maskField({ name, summary }, step, { kind, verb, ...act }) {
     input.addEventListener('change', () => act.choose(input.files[0]));
     const title = element('span', { className: 'unit' });
     const paint = button(`Paint ${verb}`, { className: `paint ${kind}`, onclick: act.paint });
-    const save = button('Save the mask', { 'aria-label': `Save the mask ${name}`, onclick: act.save });
-    const remove = button('Clear', { 'aria-label': `Clear ${name}`, onclick: act.remove });
+    const save = button('Save the mask', { 'aria-label': `Save ${name}`, onclick: act.save });
+    const remove = button('Clear', { 'aria-label': `Remove ${name}`, onclick: act.remove });
     const note = element('p', { className: 'help' });
     function onrefresh() {
         const file = step.files[name];

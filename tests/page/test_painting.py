@@ -70,10 +70,10 @@ def edit(page):
 
 def saved(page, part):
     """The mask's samples, from the file that the page hands out; None: there is none."""
-    if not page.visible(f".mask:has([name={part}]) .mask-buttons [aria-label='Save the mask {part}']"):
+    if not page.visible(f".mask:has([name={part}]) .mask-buttons [aria-label='Save {part}']"):
         return None
     path = page.downloads / page.text(f".mask:has([name={part}]) .unit").strip()
-    page.run("document.querySelector(`[aria-label='Save the mask ${arguments[0]}']`).click()", part)
+    page.run("document.querySelector(`[aria-label='Save ${arguments[0]}']`).click()", part)
     assert wait_until(lambda: path.exists() and path.stat().st_size)
     kept = path.with_name(f"kept-{part}.png")
     path.rename(kept)
@@ -183,9 +183,9 @@ def test_a_stroke_is_an_edit(opened):
     page.click("#redo")
     assert (saved(page, "rmask") == one).all() and (both != one).any()
     page.run("document.querySelector('.painting [name=clear]').click()")
-    page.wait("document.querySelector('[aria-label=\"Save the mask rmask\"]').hidden")
+    page.wait("document.querySelector('[aria-label=\"Save rmask\"]').hidden")
     page.click("#undo")
-    page.wait("!document.querySelector('[aria-label=\"Save the mask rmask\"]').hidden")
+    page.wait("!document.querySelector('[aria-label=\"Save rmask\"]').hidden")
     page.click("#undo")
     page.driver.switch_to.active_element.send_keys(Keys.ESCAPE)
     assert page.run("return document.querySelector('.painting').hidden")
@@ -246,8 +246,8 @@ def test_a_file_of_another_size(opened, photo, tmp_path):
 
     assert wait_until(is_red)  # the page reads the mask for itself
     check_canvas(page, carved(tmp_path, photo, "carve:dx=-20", "--rmask", str(page.downloads / "kept-rmask.png")))
-    page.run("document.querySelector('[aria-label=\"Clear rmask\"]').click()")
-    page.wait("document.querySelector('[aria-label=\"Save the mask rmask\"]').hidden")
+    page.run("document.querySelector('[aria-label=\"Remove rmask\"]').click()")
+    page.wait("document.querySelector('[aria-label=\"Save rmask\"]').hidden")
     page.shown("carve:dx=-20")
     page.wait("document.getElementById('status').textContent.startsWith('Done')")
     check_canvas(page, run_pixels(tmp_path, photo, "carve:dx=-20"))
