@@ -2,7 +2,7 @@
 """Operators that users write in C, through `burin run` and the daemon, against numpy: the listings of the 2017 paper as printed
 there, and operators of every other kind, over awkward sizes, both depths and every number of channels.
 
-covers: pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
+covers: pipeline/skeletons/twin_library.c pipeline/skeletons/laws.c pipeline/skeletons/twin_cache.c
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
   pipeline/skeletons/operators_dir.c server/user_operators.c
   server/cli/command_check.c server/cli/command_convert.c server/cli/contained_run.c pipeline/skeletons/convert.c
@@ -44,6 +44,7 @@ def operators(tmp_path_factory):
     for check in checks:
         said, error = check.communicate()
         assert check.returncode == 0, error
+        assert not error, "no reduction here depends on the order"
         if "not compiled" in said:
             pytest.skip("there is no C compiler here")
     return folder
@@ -687,6 +688,26 @@ def test_read_only_for_us_alone(tmp_path):
         path.chmod(mode)
         listed = subprocess.run(run, capture_output=True, text=True)
         assert name not in listed.stdout and f"{who} may write to it" in listed.stderr
+
+
+def test_a_reduction_whose_order_matters_is_warned_of(tmp_path):
+    """The values of the counterexample are printed, and the function really gives them."""
+    path = write(tmp_path, "laws.c", "#R2S_FUNC long long\nstatic T squares(E a, E b) { return a * a + b * b; }\n#R2S_FUNC\n"
+                 "static int less(int a, int b) { return a - b; }\n#R2S_FUNC\nstatic int ends(int a, int b) { while (a >= 0) "
+                 "a = (a + b) & 255; return a; }\n#R2S_FUNC\nstatic int divides(int a, int b) { return a / (b - b); }\n"
+                 "#MAP\nstatic int above(unsigned char v) { return v > 9; }\n#R2S_FUNC\nstatic int sums(int a, int b) { return a + b; }\n")
+    code, out, error = said(["check", path])
+    lines = error.splitlines()
+    assert code == 0 and out.count("\n") == 6 and len(lines) == 4, error
+    found = re.fullmatch(re.escape(f"{path}:2: #R2S_FUNC: warning: squares is not associative: squares(squares(") +
+                         r"(\d+), (\d+)\), (\d+)\) is (-?\d+), and squares\(\1, squares\(\2, \3\)\) is (-?\d+); an R2S runs in any "
+                         r"order, and its result would depend on it", lines[0])
+    a, b, c, left, right = map(int, found.groups())
+    assert left == (a * a + b * b) ** 2 + c * c and right == a * a + (b * b + c * c) ** 2 and left != right
+    a, b, one, other = map(int, re.search(r"less is not commutative: less\((\d+), (\d+)\) is (-?\d+), and less\(\2, \1\) is (-?\d+);",
+                                          lines[1]).groups())
+    assert one == a - b == -other
+    assert "ends did not end within 1 s on random numbers" in lines[2] and "divides crashed on random numbers: " in lines[3]
 
 
 def test_a_crash_and_a_loop_in_a_run_are_named(tmp_path):
