@@ -188,12 +188,18 @@ static bool read_pixel(struct cursor *cursor, const struct user_file *file) {
     return take_name(cursor, &name, "the pixel's name") && take_given(cursor, file, &none);
 }
 
-/* Takes [3] or [5], the second time the same as the first. */
+/* Takes [3], [5] and so on up to [15], the second time the same as the first. */
 static bool take_side(struct cursor *cursor) {
     if (!take(cursor, "[")) return false;
-    const int side = token_is(cursor->at, "3") ? 3 : token_is(cursor->at, "5") ? 5 : 0;
-    if (!side || (cursor->op->window && cursor->op->window != side))
-        return expected(cursor, "[3][3] or [5][5] behind the window's name");
+    char text[TOKEN_SHOWN_MAX], wanted[8];
+    int side = 3;
+    for (; side <= USER_WINDOW_MAX; side += 2) {
+        snprintf(wanted, sizeof wanted, "%d", side);
+        if (strcmp(token_shown(cursor->at, text), wanted) == 0) break;
+    }
+    if (side > USER_WINDOW_MAX || (cursor->op->window && cursor->op->window != side))
+        return expected(cursor, "[3][3], [5][5] or another odd side up to [15][15] behind the "
+                                "window's name");
     cursor->op->window = side;
     cursor->at++;
     return take(cursor, "]");

@@ -139,6 +139,13 @@ def byte(v):
     return np.floor(np.clip(v, 0, 255) + 0.5)
 
 
+def each_way(p, reach, function):
+    """FUNCTION of all samples of a window, which may be applied to rows and then to columns."""
+    wide = np.pad(p.astype(WIDE), ((reach, reach), (reach, reach), (0, 0)), mode="edge")
+    rows = function([wide[j:j + p.shape[0]] for j in range(2 * reach + 1)], axis=0)
+    return function([rows[:, i:i + p.shape[1]] for i in range(2 * reach + 1)], axis=0)
+
+
 IMAGES = [
     (8, "binarizador:tolerancia=40", lambda p: np.where(p.astype(WIDE) + 40 > 127, 255, 0)),
     (8, "binarizador", lambda p: np.where(p > 127, 255, 0)),
@@ -153,6 +160,7 @@ IMAGES = [
     (8, "vignette", vignette),
     (8, "divided", lambda p: 200 // p.astype(WIDE)),
     (8, "dithered", dithered),
+    (8, "peak", lambda p: each_way(p, 3, np.max)), (16, "box", lambda p: each_way(p, 7, np.sum) // 225),
     (16, "posterized", lambda p: p.astype(WIDE) // 8192 * 65535 // 7),
     (16, "stretched", lambda p: np.clip((p.astype(WIDE) - 32768) * 1.5 + 32768, 0, 65535).astype(WIDE)),
     (16, "stretched:gain=-0.25", lambda p: np.clip((p.astype(WIDE) - 32768) * -0.25 + 32768, 0, 65535).astype(WIDE)),
@@ -549,7 +557,7 @@ def programs(operators, tmp_path_factory):
     ("points", 8, "gamma_by_pow:gamma=0.5"), ("points", 8, "exclusive:mask=3,invert=true"),
     ("points", 8, "vignette"), ("points", 16, "stretched:gain=-0.25"), ("points", 16, "striped"),
     ("windows", 8, "middle"), ("windows", 16, "dilation"), ("windows", 8, "framed:left=3,top=2"),
-    ("usual", 8, "antique"), ("usual", 16, "swapped"), ("usual", 8, "marked"), ("usual", 8, "bright:level=99"),
+    ("usual", 8, "antique"), ("usual", 16, "swapped"), ("usual", 8, "marked"), ("usual", 8, "bright:level=99"), ("usual", 16, "box"),
     ("numbers", 16, "sum"), ("numbers", 8, "divisor"), ("numbers", 16, "two_levels:bins=300"),
 ])
 def test_a_converted_program_gives_the_same(programs, served, tmp_path, program, depth, step, channels):

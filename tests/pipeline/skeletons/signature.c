@@ -98,6 +98,9 @@ static const struct broken {
     { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[3][3], int width) { return 0; }\n",
       "2: #N2P_FUNC: expected \",\", found \")\"; the form is static S name(S pixel[3][3], int x, "
       "int y[, int width...][, params])" },
+    { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[4][4], int x, int y) { return 0; }\n",
+      "2: #N2P_FUNC: expected [3][3], [5][5] or another odd side up to [15][15] behind the "
+      "window's name, found \"4\"; " N2P_FORM },
     /* whole pixels */
     { P2P "static pixel f(unsigned char p, int i) { return p; }\n",
       "2: #P2P_FUNC: expected the pixel's type, the same as the result's, found \"unsigned\"; the "
