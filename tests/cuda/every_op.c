@@ -11,7 +11,7 @@
  * covers: cuda/ops/clahe.cu cuda/ops/gamma.cu cuda/ops/smartcrop.cu cuda/ops/srgb.cu
  * covers: cuda/ops/extract.cu cuda/ops/crop.cu cuda/ops/rotate.cu cuda/ops/flip.cu cuda/ops/flop.cu
  * covers: cuda/ops/move/copy.cuh cuda/ops/move/mirror.cuh cuda/ops/rotate.cu
- * covers: cuda/ops/zoom.cu
+ * covers: cuda/ops/zoom.cu cuda/ops/depth.cu cuda/skeletons/pixel.cuh
  * covers: cuda/ops/histogram.cu cuda/ops/minimum.cu cuda/ops/maximum.cu cuda/ops/mean.cu
  * covers: cuda/ops/blur.cu cuda/ops/sharpen.cu cuda/smooth.cu cuda/smooth/strip.cuh
  * covers: cuda/smooth/tile.cuh cuda/smooth/strip.cuh cuda/smooth/passes.cuh

@@ -366,6 +366,12 @@ def test_another_depth_is_refused(operators, tmp_path):
     cv2.imwrite(str(deep), np.zeros((3, 3), np.uint16))
     code, _, error = said(["run", "--operators-dir", operators, "solarize", deep, tmp_path / "o.png"])
     assert code == 1 and "solarize takes images of 8 bits a sample, and this one has 16 bits" in error
+    assert error.rstrip().endswith("put the step depth with bits=8 before it")
+    for depth, steps in (16, "depth;solarize"), (8, "depth:bits=16;striped;depth"):
+        picture = next(p for p in pictures(depth) if p.shape == (13, 42, 4))
+        samples = (picture.astype(WIDE) + 128) // 257 if depth == 16 else picture.astype(WIDE)
+        flipped = (samples > 127 if depth == 16 else position(picture) & 1 > 0) & (np.arange(4) < 3)
+        np.testing.assert_array_equal(burin(operators, steps, picture, tmp_path)[0], np.where(flipped, 255 - samples, samples))
 
 
 def test_the_compiler_speaks_at_the_users_lines(tmp_path):
