@@ -191,13 +191,12 @@ static bool read_pixel(struct cursor *cursor, const struct user_file *file) {
 /* Takes [3], [5] and so on up to [15], the second time the same as the first. */
 static bool take_side(struct cursor *cursor) {
     if (!take(cursor, "[")) return false;
-    char text[TOKEN_SHOWN_MAX], wanted[8];
-    int side = 3;
-    for (; side <= USER_WINDOW_MAX; side += 2) {
-        snprintf(wanted, sizeof wanted, "%d", side);
-        if (strcmp(token_shown(cursor->at, text), wanted) == 0) break;
-    }
-    if (side > USER_WINDOW_MAX || (cursor->op->window && cursor->op->window != side))
+    static const char *const sides[] = { "3", "5", "7", "9", "11", "13", "15" };
+    enum { SIDES = sizeof sides / sizeof *sides };
+    int i = 0;
+    while (i < SIDES && !token_is(cursor->at, sides[i])) i++;
+    const int side = 2 * i + 3;
+    if (i == SIDES || (cursor->op->window && cursor->op->window != side))
         return expected(cursor, "[3][3], [5][5] or another odd side up to [15][15] behind the "
                                 "window's name");
     cursor->op->window = side;

@@ -15,7 +15,7 @@
 #include "pipeline/skeletons/twin/rows.h"
 
 enum { USER_OPS_MAX = 16, USER_STRUCTS_MAX = 8, USER_BINS_DEFAULT = 256, USER_BINS_MAX = 65536 };
-enum { USER_WINDOW_MAX = 15, USER_WINDOW_CHAINED_MAX = 5 };
+enum { USER_WINDOW_CHAINED_MAX = 5 }; /* the largest window that a GPU joins with P2Ps before it */
 
 enum skeleton {
     SKELETON_P2P,   /* a sample becomes a sample */
