@@ -283,8 +283,9 @@ static enum status check_depth(const struct op *op, const struct image *in,
                                struct failure *failure) {
     if (!op->depth || op->depth == in->depth) return STATUS_OK;
     return fail(failure, STATUS_MISMATCH,
-                "%s takes images of %u bits a sample, and this one has %u bits a sample", op->name,
-                op->depth, in->depth);
+                "%s takes images of %u bits a sample, and this one has %u bits a sample; put the "
+                "step depth with bits=%u before it",
+                op->name, op->depth, in->depth, op->depth);
 }
 
 struct values_shape plan_step_values(const struct plan *plan, int s, const struct image *shapes) {

@@ -108,13 +108,15 @@ static void put_picture_launch(FILE *out, const struct kernel *kernel) {
                 depth, name, depth);
     } else {
         fprintf(out,
-                "    const uint32_t rows =\n"
-                "        neighbourhood_rows(run.stride / 16 * in->height, run.multiprocessors);\n"
+                "    const uint32_t rows = %s;\n"
                 "    const batch_of<1> batch = batch_for(run, in, in->width * in->channels, %d, "
                 "rows);\n"
                 "    const unsigned blocks = blocks_for(batch.chunks, NEIGHBOURHOOD_THREADS);\n"
                 "    burin_%s_%d_kernel<CHANNELS><<<blocks, NEIGHBOURHOOD_THREADS>>>(batch, "
                 "function, rows);\n",
+                kernel->op->window > USER_WINDOW_CHAINED_MAX
+                    ? "1"
+                    : "neighbourhood_rows(run.stride / 16 * in->height, run.multiprocessors)",
                 across, name, depth);
     }
     fputs("    return finish(run, ms) && fetch_picture(run, out);\n", out);

@@ -30,7 +30,10 @@ int kernel_chain_length(const struct user_op *const *ops, int count) {
     const int most = count < KERNEL_OPS_MAX ? count : KERNEL_OPS_MAX;
     int length = 0;
     while (length < most && ops[length]->skeleton == SKELETON_P2P) length++;
-    if (length > 0 && length < most && ops[length]->skeleton == SKELETON_N2P) length++;
+    /* In a larger window each P2P would be computed too often. */
+    if (length > 0 && length < most && ops[length]->skeleton == SKELETON_N2P &&
+        ops[length]->window <= USER_WINDOW_CHAINED_MAX)
+        length++;
     return length > 0 ? length : 1;
 }
 

@@ -3,15 +3,15 @@
  *
  * Used by:  kernel_source.c and convert_gpu.c, as text around users' operators; launch.cuh; the
  *           ladder of tests/bench/kernels.
- * Limits:   windows of 3 x 3 and 5 x 5, 1 to 4 channels of 8 or 16 bits, any stride.
+ * Limits:   windows of an odd side up to 15, 1 to 4 channels of 8 or 16 bits, any stride.
  *
  * How it works. A thread has 16 bytes of a row, and goes down the rows of a strip. The rows that
  * its windows reach stay in registers, so that a strip reads each sample from memory once, and the
  * next row is on its way while one is processed. Samples are taken out of a row's words as windows
  * reach them: fewer registers, and so more warps at a time. Beside its own 16 bytes a thread loads
  * the words on either side that windows reach. Beyond the border the outermost pixel repeats: only
- * threads there take the time for that. Where rows do not start at 16 bytes, windows are read
- * sample by sample.
+ * threads there take the time for that. Where rows do not start at 16 bytes, and for windows
+ * larger than 5 x 5, which registers do not hold, windows are read sample by sample.
  *
  * FUNCTION is passed by value: window[row][column] and burin_place to sample. So is POINT, a P2P
  * that runs before it: sample and burin_place to sample. It gets each loaded sample once a strip,
@@ -43,6 +43,8 @@ template <int SAMPLE_BITS, int IN_CHANNELS, int WINDOW_REACH> struct neighbourho
      * no bound); AHEAD: rows from the one that is loaded to the one that is fetched into L2. */
     static constexpr int BLOCKS = DEPTH == 8 && REACH == 1 ? 5 : 1;
     static constexpr int AHEAD = BLOCKS > 1 ? 2 : 0;
+    static constexpr bool SLIDES = REACH <= 2; /* rows stay in registers */
+    static constexpr int UNROLLED = SLIDES ? SIDE : 1;
     typedef typename sample_of<DEPTH>::type sample;
 };
 
@@ -315,9 +317,9 @@ static __device__ __forceinline__ void step_down(const struct strip &strip, uint
     for (int i = 0; i < (end - top) * samples; i++) {
         const int y = top + i / samples, x = strip.column + i % samples;
         typename T::sample window[T::SIDE][T::SIDE];
-#pragma unroll
+#pragma unroll T::UNROLLED
         for (int r = 0; r < T::SIDE; r++)
-#pragma unroll
+#pragma unroll T::UNROLLED
             for (int c = 0; c < T::SIDE; c++)
                 window[r][c] = clamped_sample<T>(strip, x + (c - T::REACH) * T::CHANNELS,
                                                  y + r - T::REACH, point);
@@ -344,10 +346,10 @@ static __device__ __forceinline__ void neighbourhood_strip(const struct batch_of
     const int end = min(top + (int)rows, (int)image.height);
     const struct strip strip = strip_of<T>(image, column);
     uint8_t *to = image.out + (uint64_t)(uint32_t)top * image.out_stride + column * T::BYTES;
-    if (image.aligned)
-        slide_down<T>(strip, to, image.out_stride, top, end, function, point);
-    else
-        step_down<T>(strip, to, image.out_stride, top, end, function, point);
+    if constexpr (T::SLIDES)
+        if (image.aligned)
+            return slide_down<T>(strip, to, image.out_stride, top, end, function, point);
+    step_down<T>(strip, to, image.out_stride, top, end, function, point);
 }
 
 /* On the host: rows of a strip, for images with CHUNKS of 16 bytes: few where otherwise some

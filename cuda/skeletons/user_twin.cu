@@ -175,7 +175,9 @@ static enum status user_twin_run(const struct cuda_context *context, struct op_c
     const struct skeleton_kernel kernel = { function, parameters, chain ? chain : op->op.name };
     switch (op->skeleton) {
     case SKELETON_P2P: return point_launch(context, calls, count, kernel);
-    case SKELETON_N2P: return neighbourhood_launch(context, calls, count, kernel);
+    case SKELETON_N2P: /* rows of a larger window are not kept: as many threads as possible */
+        return neighbourhood_launch(context, calls, count, kernel,
+                                    op->window > USER_WINDOW_CHAINED_MAX);
     case SKELETON_PIXEL: return pixel_launch(context, calls, count, kernel);
     case SKELETON_R2S: return scalar_launch(context, calls, count, kernel);
     default: return vector_launch(context, calls, count, kernel, user_op_bins(op, calls[0].params));

@@ -174,6 +174,29 @@ static bool read_p2p(struct cursor *cursor, const struct user_file *file) {
            take_name(cursor, &name, "the pixel's name") && take_given(cursor, file, &index);
 }
 
+/* Reports a second meaning of a pixel's TYPE, and braces, in which C++ narrows no number. */
+static bool check_pixel_type(struct cursor *cursor, const struct user_file *file,
+                             const struct token *type) {
+    const int before = cursor->diagnostics->count;
+    char shown[TOKEN_SHOWN_MAX];
+    for (int i = 1; i + 3 < file->tokens.count; i++) {
+        const struct token *at = &file->tokens.list[i];
+        if (!token_same(at, type)) continue;
+        if (token_is(at - 1, "}") || token_is(at - 1, "define"))
+            diagnostics_add(cursor->diagnostics, at->line, cursor->directive,
+                            "\"%s\" is the type of whole pixels in this file: choose another name",
+                            token_shown(at, shown));
+        const bool literal = token_is(at + 1, ")") && token_is(at + 2, "{");
+        const bool list = token_is(at + 2, "=") && token_is(at + 3, "{");
+        if (literal || list)
+            diagnostics_add(cursor->diagnostics, at->line, cursor->directive,
+                            "a %s in braces is not accepted: copy one and assign its fields, as in "
+                            "\"%s q = p; q.r = 255;\"",
+                            token_shown(at, shown), shown);
+    }
+    return cursor->diagnostics->count == before;
+}
+
 /* The first parameter has the result's type, which says the depth. */
 static bool read_pixel(struct cursor *cursor, const struct user_file *file) {
     static const struct required none = { .place = { GIVEN_INDEX }, .places = 1 };
@@ -185,15 +208,21 @@ static bool read_pixel(struct cursor *cursor, const struct user_file *file) {
     if (!token_same(cursor->at, type))
         return expected(cursor, "the pixel's type, the same as the result's");
     cursor->at++;
-    return take_name(cursor, &name, "the pixel's name") && take_given(cursor, file, &none);
+    return take_name(cursor, &name, "the pixel's name") && take_given(cursor, file, &none) &&
+           check_pixel_type(cursor, file, type);
 }
 
-/* Takes [3] or [5], the second time the same as the first. */
+/* Takes [3], [5] and so on up to [15], the second time the same as the first. */
 static bool take_side(struct cursor *cursor) {
     if (!take(cursor, "[")) return false;
-    const int side = token_is(cursor->at, "3") ? 3 : token_is(cursor->at, "5") ? 5 : 0;
-    if (!side || (cursor->op->window && cursor->op->window != side))
-        return expected(cursor, "[3][3] or [5][5] behind the window's name");
+    static const char *const sides[] = { "3", "5", "7", "9", "11", "13", "15" };
+    enum { SIDES = sizeof sides / sizeof *sides };
+    int i = 0;
+    while (i < SIDES && !token_is(cursor->at, sides[i])) i++;
+    const int side = 2 * i + 3;
+    if (i == SIDES || (cursor->op->window && cursor->op->window != side))
+        return expected(cursor, "[3][3], [5][5] or another odd side up to [15][15] behind the "
+                                "window's name");
     cursor->op->window = side;
     cursor->at++;
     return take(cursor, "]");

@@ -15,6 +15,7 @@
 #include "pipeline/skeletons/twin/rows.h"
 
 enum { USER_OPS_MAX = 16, USER_STRUCTS_MAX = 8, USER_BINS_DEFAULT = 256, USER_BINS_MAX = 65536 };
+enum { USER_WINDOW_CHAINED_MAX = 5 }; /* the largest window that a GPU joins with P2Ps before it */
 
 enum skeleton {
     SKELETON_P2P,   /* a sample becomes a sample */
@@ -47,7 +48,7 @@ struct user_op {
     struct op op; /* the first member, so that both have one address */
     const struct user_file *file;
     enum skeleton skeleton;
-    int window;                    /* N2P: 3 or 5 */
+    int window;                    /* N2P: its side, odd */
     enum scalar_type result;       /* R2S, R2V; SCALAR_NONE: the sample's own type */
     bool generic;                  /* R2S with types T and E */
     bool uses_position;            /* index, x, y or channel may be used */

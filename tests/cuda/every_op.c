@@ -15,7 +15,8 @@
  * covers: cuda/ops/extract.cu cuda/ops/crop.cu cuda/ops/rotate.cu cuda/ops/flip.cu cuda/ops/flop.cu
  * covers: cuda/ops/move/copy.cuh cuda/ops/move/mirror.cuh cuda/ops/rotate.cu
  * covers: cuda/ops/zoom.cu cuda/ops/median.cu cuda/ops/pad.cu cuda/ops/composite.cu
- * covers: cuda/ops/pixelate.cu cuda/ops/rotate/tilt.cuh
+ * covers: cuda/ops/pixelate.cu cuda/ops/rotate/tilt.cuh cuda/ops/depth.cu
+ * covers: cuda/skeletons/pixel.cuh
  * covers: cuda/ops/histogram.cu cuda/ops/minimum.cu cuda/ops/maximum.cu cuda/ops/mean.cu
  * covers: cuda/ops/blur.cu cuda/ops/sharpen.cu cuda/smooth.cu cuda/smooth/strip.cuh
  * covers: cuda/smooth/tile.cuh cuda/smooth/strip.cuh cuda/smooth/passes.cuh

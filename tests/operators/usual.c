@@ -56,4 +56,16 @@ static long long square(int v) { return (long long)v * v; }
 #R2S_FUNC long long
 static T squares(E a, E b) { return a + b; }
 #R2S_FUNC
-static int limited(int a, int b, usual s) { int m = a > b ? a : b; return m > s.level ? s.level : m; }
+static unsigned char limited(unsigned char a, unsigned char b, usual s) { int m = a > b ? a : b; return m > s.level ? s.level : m; }
+#N2P_FUNC
+static unsigned char peak(unsigned char p[7][7], int x, int y) {
+    int most = 0;
+    for (int i = 0; i < 49; i++) if (p[i / 7][i % 7] > most) most = p[i / 7][i % 7];
+    return most;
+}
+#N2P_FUNC
+static unsigned short box(unsigned short p[15][15], int x, int y) {
+    int sum = 0;
+    for (int j = 0; j < 15; j++) for (int i = 0; i < 15; i++) sum += p[j][i];
+    return sum / 225;
+}

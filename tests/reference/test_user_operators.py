@@ -2,7 +2,7 @@
 """Operators that users write in C, through `burin run` and the daemon, against numpy: the listings of the 2017 paper as printed
 there, and operators of every other kind, over awkward sizes, both depths and every number of channels.
 
-covers: pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
+covers: pipeline/skeletons/twin_library.c pipeline/skeletons/laws.c pipeline/skeletons/twin_cache.c
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
   pipeline/skeletons/operators_dir.c server/user_operators.c
   server/cli/command_check.c server/cli/command_convert.c server/cli/contained_run.c pipeline/skeletons/convert.c
@@ -44,6 +44,7 @@ def operators(tmp_path_factory):
     for check in checks:
         said, error = check.communicate()
         assert check.returncode == 0, error
+        assert not error, "no reduction here depends on the order"
         if "not compiled" in said:
             pytest.skip("there is no C compiler here")
     return folder
@@ -138,6 +139,13 @@ def byte(v):
     return np.floor(np.clip(v, 0, 255) + 0.5)
 
 
+def each_way(p, reach, function):
+    """FUNCTION of all samples of a window, which may be applied to rows and then to columns."""
+    wide = np.pad(p.astype(WIDE), ((reach, reach), (reach, reach), (0, 0)), mode="edge")
+    rows = function([wide[j:j + p.shape[0]] for j in range(2 * reach + 1)], axis=0)
+    return function([rows[:, i:i + p.shape[1]] for i in range(2 * reach + 1)], axis=0)
+
+
 IMAGES = [
     (8, "binarizador:tolerancia=40", lambda p: np.where(p.astype(WIDE) + 40 > 127, 255, 0)),
     (8, "binarizador", lambda p: np.where(p > 127, 255, 0)),
@@ -152,6 +160,7 @@ IMAGES = [
     (8, "vignette", vignette),
     (8, "divided", lambda p: 200 // p.astype(WIDE)),
     (8, "dithered", dithered),
+    (8, "peak", lambda p: each_way(p, 3, np.max)), (16, "box", lambda p: each_way(p, 7, np.sum) // 225),
     (16, "posterized", lambda p: p.astype(WIDE) // 8192 * 65535 // 7),
     (16, "stretched", lambda p: np.clip((p.astype(WIDE) - 32768) * 1.5 + 32768, 0, 65535).astype(WIDE)),
     (16, "stretched:gain=-0.25", lambda p: np.clip((p.astype(WIDE) - 32768) * -0.25 + 32768, 0, 65535).astype(WIDE)),
@@ -357,6 +366,12 @@ def test_another_depth_is_refused(operators, tmp_path):
     cv2.imwrite(str(deep), np.zeros((3, 3), np.uint16))
     code, _, error = said(["run", "--operators-dir", operators, "solarize", deep, tmp_path / "o.png"])
     assert code == 1 and "solarize takes images of 8 bits a sample, and this one has 16 bits" in error
+    assert error.rstrip().endswith("put the step depth with bits=8 before it")
+    for depth, steps in (16, "depth;solarize"), (8, "depth:bits=16;striped;depth"):
+        picture = next(p for p in pictures(depth) if p.shape == (13, 42, 4))
+        samples = (picture.astype(WIDE) + 128) // 257 if depth == 16 else picture.astype(WIDE)
+        flipped = (samples > 127 if depth == 16 else position(picture) & 1 > 0) & (np.arange(4) < 3)
+        np.testing.assert_array_equal(burin(operators, steps, picture, tmp_path)[0], np.where(flipped, 255 - samples, samples))
 
 
 def test_the_compiler_speaks_at_the_users_lines(tmp_path):
@@ -548,7 +563,7 @@ def programs(operators, tmp_path_factory):
     ("points", 8, "gamma_by_pow:gamma=0.5"), ("points", 8, "exclusive:mask=3,invert=true"),
     ("points", 8, "vignette"), ("points", 16, "stretched:gain=-0.25"), ("points", 16, "striped"),
     ("windows", 8, "middle"), ("windows", 16, "dilation"), ("windows", 8, "framed:left=3,top=2"),
-    ("usual", 8, "antique"), ("usual", 16, "swapped"), ("usual", 8, "marked"), ("usual", 8, "bright:level=99"),
+    ("usual", 8, "antique"), ("usual", 16, "swapped"), ("usual", 8, "marked"), ("usual", 8, "bright:level=99"), ("usual", 16, "box"),
     ("numbers", 16, "sum"), ("numbers", 8, "divisor"), ("numbers", 16, "two_levels:bins=300"),
 ])
 def test_a_converted_program_gives_the_same(programs, served, tmp_path, program, depth, step, channels):
@@ -687,6 +702,26 @@ def test_read_only_for_us_alone(tmp_path):
         path.chmod(mode)
         listed = subprocess.run(run, capture_output=True, text=True)
         assert name not in listed.stdout and f"{who} may write to it" in listed.stderr
+
+
+def test_a_reduction_whose_order_matters_is_warned_of(tmp_path):
+    """The values of the counterexample are printed, and the function really gives them."""
+    path = write(tmp_path, "laws.c", "#R2S_FUNC long long\nstatic T squares(E a, E b) { return a * a + b * b; }\n#R2S_FUNC\n"
+                 "static int less(int a, int b) { return a - b; }\n#R2S_FUNC\nstatic int ends(int a, int b) { while (a >= 0) "
+                 "a = (a + b) & 255; return a; }\n#R2S_FUNC\nstatic int divides(int a, int b) { return a / (b - b); }\n"
+                 "#MAP\nstatic int above(unsigned char v) { return v > 9; }\n#R2S_FUNC\nstatic int sums(int a, int b) { return a + b; }\n")
+    code, out, error = said(["check", path])
+    lines = error.splitlines()
+    assert code == 0 and out.count("\n") == 6 and len(lines) == 4, error
+    found = re.fullmatch(re.escape(f"{path}:2: #R2S_FUNC: warning: squares is not associative: squares(squares(") +
+                         r"(\d+), (\d+)\), (\d+)\) is (-?\d+), and squares\(\1, squares\(\2, \3\)\) is (-?\d+); an R2S runs in any "
+                         r"order, and its result would depend on it", lines[0])
+    a, b, c, left, right = map(int, found.groups())
+    assert left == (a * a + b * b) ** 2 + c * c and right == a * a + (b * b + c * c) ** 2 and left != right
+    a, b, one, other = map(int, re.search(r"less is not commutative: less\((\d+), (\d+)\) is (-?\d+), and less\(\2, \1\) is (-?\d+);",
+                                          lines[1]).groups())
+    assert one == a - b == -other
+    assert "ends did not end within 1 s on random numbers" in lines[2] and "divides crashed on random numbers: " in lines[3]
 
 
 def test_a_crash_and_a_loop_in_a_run_are_named(tmp_path):

@@ -10,7 +10,7 @@
  *   BURIN_GIVEN, BURIN_PASS    `, burin_at.x` and others, and `, burin_p` if it takes parameters
  *   BURIN_SAMPLE, BURIN_PIXEL  a sample's type in memory, and in the function
  *   BURIN_PARAMS               the parameters' type
- *   BURIN_WINDOW               3 or 5
+ *   BURIN_WINDOW               its side, odd
  *   BURIN_USES_POSITION        0: the function does not look at index, x, y or channel
  *
  * Used by:  user_text.c, as text.
@@ -110,7 +110,7 @@ BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE
     const int first = reach < width ? reach : width;
     const int last = width - reach > first ? width - reach : first;
     BURIN_NAME(ends)(lines, out, 0, first, at, channels, burin_p);
-    if (BURIN_USES_POSITION)
+    if (BURIN_USES_POSITION || BURIN_WINDOW > 7)
         BURIN_NAME(pixels)(lines, out, first, last, at, channels, colours, burin_p);
     else if (colours < channels)
         BURIN_NAME(keep_alpha)(lines, out, first, last, at, channels, burin_p);
@@ -132,6 +132,10 @@ BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
             lines[j] = (const BURIN_SAMPLE *)(rows->in + there * rows->in_stride);
         }
         const struct burin_place at = { 0, y, 0, rows->width, rows->height, rows->channels };
+        if (BURIN_WINDOW > 7) { /* else compilers would be slow */
+            BURIN_NAME(row)(lines, out, at, rows->channels, rows->channels < 3 ? 1 : 3, burin_p);
+            continue;
+        }
         switch (rows->channels) {
         case 1: BURIN_NAME(row)(lines, out, at, 1, 1, burin_p); break;
         case 2: BURIN_NAME(row)(lines, out, at, 2, 1, burin_p); break;

@@ -45,6 +45,13 @@ static const char first_source[] =
     "    for (int r = 0; r < 5; r++)\n"
     "        for (int c = 0; c < 5; c++) sum += p[r][c] * (r * 5 + c);\n"
     "    return sum;\n"
+    "}\n"
+    "#N2P_FUNC\n"
+    "static unsigned short broad(unsigned short p[9][9], int x, int y) {\n"
+    "    int sum = x + 3 * y;\n"
+    "    for (int r = 0; r < 9; r++)\n"
+    "        for (int c = 0; c < 9; c++) sum += p[r][c] * (r * 9 + c);\n"
+    "    return sum;\n"
     "}\n";
 static const char second_source[] =
     "#define SCALE 5\n"
@@ -109,6 +116,7 @@ static const struct meaning other = { "another", another_of, 0, -1, 0 };
 static const struct meaning deep = { "deep", deep_of, TIMES, 1, 0 };
 static const struct meaning window = { "window", NULL, ADD, 0, 1 };
 static const struct meaning wide = { "wide", NULL, 0, -1, 2 };
+static const struct meaning broad = { "broad", NULL, 0, -1, 4 };
 
 static unsigned sample_at(const struct image *image, uint32_t y, uint32_t i) {
     const uint8_t *row = image_row(image, y);
@@ -377,6 +385,11 @@ static void test_a_window_alone(void **state) {
     check_chain(&(struct chain){ { &wide }, 1, 16 }, 2, 1);
 }
 
+static void test_a_window_that_registers_do_not_hold(void **state) {
+    (void)state;
+    check_chain(&(struct chain){ { &broad }, 1, 16 }, 3, 2);
+}
+
 static int read_files(void **state) {
     (void)state;
     struct diagnostics diagnostics;
@@ -407,6 +420,7 @@ int main(void) {
         cmocka_unit_test(test_several_points_before_a_window),
         cmocka_unit_test(test_a_deep_point_before_a_wide_window),
         cmocka_unit_test(test_a_window_alone),
+        cmocka_unit_test(test_a_window_that_registers_do_not_hold),
     };
     return cmocka_run_group_tests(tests, read_files, destroy_files);
 }

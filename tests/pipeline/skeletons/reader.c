@@ -229,11 +229,13 @@ static const struct broken {
       "2: #P2P_FUNC: expected the function's name behind its result's type, found \"*\"; the form "
       "is static S name(S pixel, int index[, int width...][, params])" },
     { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[3][5], int x, int y) { return 0; }\n",
-      "2: #N2P_FUNC: expected [3][3] or [5][5] behind the window's name, found \"5\"; the form is "
-      "static S name(S pixel[3][3], int x, int y[, int width...][, params])" },
-    { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[7][7], int x, int y) { return 0; }\n",
-      "2: #N2P_FUNC: expected [3][3] or [5][5] behind the window's name, found \"7\"; the form is "
-      "static S name(S pixel[3][3], int x, int y[, int width...][, params])" },
+      "2: #N2P_FUNC: expected [3][3], [5][5] or another odd side up to [15][15] behind the "
+      "window's name, found \"5\"; the form is static S name(S pixel[3][3], int x, int y[, int "
+      "width...][, params])" },
+    { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[17][17], int x, int y) { return 0; }\n",
+      "2: #N2P_FUNC: expected [3][3], [5][5] or another odd side up to [15][15] behind the "
+      "window's name, found \"17\"; the form is static S name(S pixel[3][3], int x, int y[, int "
+      "width...][, params])" },
     { "#R2S_FUNC\nstatic float f(float a, float b) { return a + b; }\n",
       "2: #R2S_FUNC: expected an integer type: sums of float and double would depend on the order "
       "in which they are made, found \"float\"; the form is static T name(E a, E b[, params])" },

@@ -98,6 +98,9 @@ static const struct broken {
     { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[3][3], int width) { return 0; }\n",
       "2: #N2P_FUNC: expected \",\", found \")\"; the form is static S name(S pixel[3][3], int x, "
       "int y[, int width...][, params])" },
+    { "#N2P_FUNC\nstatic unsigned char f(unsigned char p[4][4], int x, int y) { return 0; }\n",
+      "2: #N2P_FUNC: expected [3][3], [5][5] or another odd side up to [15][15] behind the "
+      "window's name, found \"4\"; " N2P_FORM },
     /* whole pixels */
     { P2P "static pixel f(unsigned char p, int i) { return p; }\n",
       "2: #P2P_FUNC: expected the pixel's type, the same as the result's, found \"unsigned\"; the "
@@ -118,6 +121,16 @@ static const struct broken {
       "static S name(S pixel[3][3], int x, int y[, int width...][, params])" },
     { "#R2V_FUNC\nstatic void f(pixel p, int *out, int bins) { }\n",
       "2: #R2V_FUNC: " ONLY "static void name(S pixel, int *out, int bins[, params])" },
+    { "typedef struct { int q; } pixel;\n" P2P "static pixel f(pixel p) { return p; }\n",
+      "1: #P2P_FUNC: \"pixel\" is the type of whole pixels in this file: choose another name" },
+    { "#define pixel16 7\n" P2P "static pixel16 f(pixel16 p) { return p; }\n",
+      "1: #P2P_FUNC: \"pixel16\" is the type of whole pixels in this file: choose another name" },
+    { P2P "static pixel f(pixel p) {\n return (pixel){ p.r, 0, 0, 0 }; }\n",
+      "3: #P2P_FUNC: a pixel in braces is not accepted: copy one and assign its fields, as in "
+      "\"pixel q = p; q.r = 255;\"" },
+    { P2P "static pixel f(pixel p) {\n pixel q = { 0, 0, 0, 0 }; return q; }\n",
+      "3: #P2P_FUNC: a pixel in braces is not accepted: copy one and assign its fields, as in "
+      "\"pixel q = p; q.r = 255;\"" },
     /* maps */
     { "#MAP\nstatic int m(int v) { return v; }\n" P2P
       "static unsigned char f(unsigned char p, int i) { return p; }\n",
