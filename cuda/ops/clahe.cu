@@ -20,9 +20,9 @@ enum {
     BLOCKS16 = 1,
 };
 
-/* ---- cutting the work */
+/* ---- the pieces of the work */
 
-struct cut {
+struct pieces {
     int planes;        /* of an image */
     int group;         /* pictures of a launch */
     uint32_t rows;     /* of tiles, in a launch */
@@ -43,38 +43,39 @@ static int planes_of(const struct op_call *call) {
     return each ? (int)image_colours(&call->in) : 1;
 }
 
-static struct cut cut_of(const struct op_call *calls, int count) {
-    struct cut cut = {};
-    cut.planes = planes_of(&calls[0]);
-    cut.table_bytes = calls[0].in.depth == 8 ? (size_t)BINS8 : BINS16 * sizeof(uint16_t);
+static struct pieces pieces_of(const struct op_call *calls, int count) {
+    struct pieces pieces = {};
+    pieces.planes = planes_of(&calls[0]);
+    pieces.table_bytes = calls[0].in.depth == 8 ? (size_t)BINS8 : BINS16 * sizeof(uint16_t);
     for (int i = 0; i < count; i++) {
         const struct clahe_grid grid = grid_of(&calls[i]);
-        cut.columns = max(cut.columns, grid.x.tiles);
-        cut.rows_max = max(cut.rows_max, grid.y.tiles);
+        pieces.columns = max(pieces.columns, grid.x.tiles);
+        pieces.rows_max = max(pieces.rows_max, grid.y.tiles);
     }
-    const size_t row = cut.columns * cut.table_bytes, fit = TABLES_BYTES / (row * cut.rows_max);
-    const size_t most = min(count * cut.planes, (int)CUDA_BATCH_MAX);
-    cut.group = (int)(fit < 1 ? 1 : fit < most ? fit : most);
-    cut.ring = fit < 1 ? (uint32_t)(TABLES_BYTES / row) : cut.rows_max;
-    cut.rows = fit < 1 ? cut.ring - 1 : cut.rows_max;
-    return cut;
+    const size_t row = pieces.columns * pieces.table_bytes,
+                 fit = TABLES_BYTES / (row * pieces.rows_max);
+    const size_t most = min(count * pieces.planes, (int)CUDA_BATCH_MAX);
+    pieces.group = (int)(fit < 1 ? 1 : fit < most ? fit : most);
+    pieces.ring = fit < 1 ? (uint32_t)(TABLES_BYTES / row) : pieces.rows_max;
+    pieces.rows = fit < 1 ? pieces.ring - 1 : pieces.rows_max;
+    return pieces;
 }
 
-static size_t tables_bytes(const struct cut *cut) {
-    return cut->group * cut->ring * cut->columns * cut->table_bytes;
+static size_t tables_bytes(const struct pieces *pieces) {
+    return pieces->group * pieces->ring * pieces->columns * pieces->table_bytes;
 }
 
 /* Counters of 16 bits: one a table that blocks share, or one a block. */
-static uint32_t counters16(const struct cuda_context *context, const struct cut *cut) {
-    const uint64_t tables = (uint64_t)cut->group * cut->rows * cut->columns;
+static uint32_t counters16(const struct cuda_context *context, const struct pieces *pieces) {
+    const uint64_t tables = (uint64_t)pieces->group * pieces->rows * pieces->columns;
     const uint32_t blocks = BLOCKS16 * (uint32_t)context->multiprocessors;
     return tables < blocks ? (uint32_t)tables : blocks;
 }
 
 static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
-    const struct cut cut = cut_of(calls, count);
-    const size_t counters = calls[0].in.depth == 8 ? 0 : counters16(context, &cut);
-    return tables_bytes(&cut) + counters * BINS16 * sizeof(uint32_t);
+    const struct pieces pieces = pieces_of(calls, count);
+    const size_t counters = calls[0].in.depth == 8 ? 0 : counters16(context, &pieces);
+    return tables_bytes(&pieces) + counters * BINS16 * sizeof(uint32_t);
 }
 
 /* ---- a launch */
@@ -99,20 +100,20 @@ static struct clahe_picture picture_of(const struct op_call *call, uint32_t chan
 
 /* The pictures from FIRST on; each channel of an image is one. */
 static struct clahe_batch group_of(const struct cuda_context *context, const struct op_call *calls,
-                                   int count, const struct cut *cut, int first) {
+                                   int count, const struct pieces *pieces, int first) {
     struct clahe_batch batch = {};
-    batch.count = min(cut->group, count * cut->planes - first);
+    batch.count = min(pieces->group, count * pieces->planes - first);
     batch.tiles = (uint32_t)calls[0].params->number[CLAHE_TILES];
     batch.clip = (uint32_t)calls[0].params->number[CLAHE_CLIP];
     batch.background = background_of(calls[0].params->number[CLAHE_BACKGROUND],
                                      calls[0].in.channels, calls[0].in.depth);
-    batch.ring_rows = cut->ring;
+    batch.ring_rows = pieces->ring;
     batch.tables = (uint8_t *)calls[0].scratch;
     batch.tickets = context->zeroed;
     for (int i = 0; i < batch.count; i++)
-        batch.pictures[i] =
-            picture_of(&calls[(first + i) / cut->planes], (uint32_t)((first + i) % cut->planes),
-                       (uint32_t)i * cut->ring * cut->columns);
+        batch.pictures[i] = picture_of(&calls[(first + i) / pieces->planes],
+                                       (uint32_t)((first + i) % pieces->planes),
+                                       (uint32_t)i * pieces->ring * pieces->columns);
     return batch;
 }
 
@@ -124,12 +125,12 @@ static uint32_t parts_of(uint64_t pixels, uint32_t room) {
 
 /* Numbers the blocks of a round, which begins at row FIRST of tiles. */
 static void begin_round(const struct cuda_context *context, struct clahe_batch *batch,
-                        const struct cut *cut, uint32_t first, unsigned depth) {
+                        const struct pieces *pieces, uint32_t first, unsigned depth) {
     const uint32_t blocks = (uint32_t)context->multiprocessors * (depth == 8 ? BLOCKS8 : BLOCKS16);
     uint32_t tables = 0, strips = 0;
     uint64_t pixels = 0;
     batch->first_row = first;
-    batch->end_row = first + cut->rows;
+    batch->end_row = first + pieces->rows;
     for (int i = 0; i < batch->count; i++) {
         struct clahe_picture *picture = &batch->pictures[i];
         const struct clahe_grid grid =
@@ -232,17 +233,17 @@ static enum status run_kind(const struct cuda_context *context, const struct op_
         const enum status status = count == 1 ? run_fused8<K>(context, calls, &done) : STATUS_OK;
         if (status || done) return status;
     }
-    const struct cut cut = cut_of(calls, count);
-    const uint32_t counters = K::DEPTH == 8 ? 0 : counters16(context, &cut);
-    uint8_t *counts = (uint8_t *)calls[0].scratch + tables_bytes(&cut);
+    const struct pieces pieces = pieces_of(calls, count);
+    const uint32_t counters = K::DEPTH == 8 ? 0 : counters16(context, &pieces);
+    uint8_t *counts = (uint8_t *)calls[0].scratch + tables_bytes(&pieces);
     if (counters)
         CUDA_TRY(calls[0].failure,
                  cudaMemsetAsync(counts, 0, counters * BINS16 * sizeof(uint32_t), context->stream));
-    for (int first = 0; first < count * cut.planes; first += cut.group) {
-        struct clahe_batch batch = group_of(context, calls, count, &cut, first);
+    for (int first = 0; first < count * pieces.planes; first += pieces.group) {
+        struct clahe_batch batch = group_of(context, calls, count, &pieces, first);
         batch.counts = (uint32_t *)counts;
-        for (uint32_t row = 0; row < cut.rows_max; row += cut.rows) {
-            begin_round(context, &batch, &cut, row, K::DEPTH);
+        for (uint32_t row = 0; row < pieces.rows_max; row += pieces.rows) {
+            begin_round(context, &batch, &pieces, row, K::DEPTH);
             if (!batch.tables_made) break;
             const enum status status = run_round<K>(context, &batch, counters, calls[0].failure);
             if (status) return status;
