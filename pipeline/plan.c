@@ -100,6 +100,12 @@ const struct op_aux *plan_aux_at(const struct plan *plan, int place) {
     return &plan->steps[plan_aux_step(plan)].op->aux[place];
 }
 
+bool plan_aux_is_for(const struct plan *plan, int place, const struct image *aux) {
+    if (plan_aux_step(plan) < 0) return false;
+    const struct op_aux *wanted = plan_aux_at(plan, place);
+    return wanted->name && aux->width && aux->channels == (wanted->kind == AUX_PICTURE ? 4 : 1);
+}
+
 enum status plan_aux_complete(const struct plan *plan, uint32_t given, struct failure *failure) {
     const int step = plan_aux_step(plan);
     for (int s = 0; s < plan->count; s++) {

@@ -68,6 +68,10 @@ int plan_aux(const struct plan *plan, const char *name);
 /* The record of the image at PLACE, an index that plan_aux returned. */
 const struct op_aux *plan_aux_at(const struct plan *plan, int place);
 
+/* Whether AUX, the shape of an image that was sent for PLACE, is of the kind that this step takes:
+ * a branch may take masks where another one takes a picture. */
+bool plan_aux_is_for(const struct plan *plan, int place, const struct image *aux);
+
 /* STATUS_BAD_PARAM unless the images of bits GIVEN, by place, are all that the steps need. */
 enum status plan_aux_complete(const struct plan *plan, uint32_t given, struct failure *failure);
 

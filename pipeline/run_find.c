@@ -61,7 +61,7 @@ static enum status shape_item(struct run_tree *tree, int i, struct failure *fail
             plan_aux_step(plan) >= 0 && (p == 0 || plan_aux_step(trunk->plan) < 0);
         status = plan_shapes_cut(plan, in, first->pixels_max, item->cuts, item->shapes, failure);
         for (int a = 0; a < OP_AUX_MAX && takes_aux && !status; a++)
-            if (first->aux[a].width)
+            if (plan_aux_is_for(plan, a, &first->aux[a]))
                 status = plan_aux_fits(plan, plan_aux_at(plan, a)->name, &first->aux[a],
                                        item->shapes, failure);
     }
