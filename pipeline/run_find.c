@@ -58,7 +58,7 @@ static enum status shape_item(struct run_tree *tree, int i, struct failure *fail
         struct run_item *item = &tree->parts[p].items[i];
         const struct image *in = p ? &first->shapes[trunk->plan->count] : &first->in;
         const bool takes_aux =
-            plan_aux_step(plan) >= 0 && (p == 0 || plan_aux_step(trunk->plan) < 0);
+            plan_aux_step(plan) >= 0 && (p == 0 || plan_leaves_aux(trunk->plan, plan));
         status = plan_shapes_cut(plan, in, first->pixels_max, item->cuts, item->shapes, failure);
         for (int a = 0; a < OP_AUX_MAX && takes_aux && !status; a++)
             if (plan_aux_is_for(plan, a, &first->aux[a]))

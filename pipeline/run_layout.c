@@ -401,7 +401,7 @@ void run_place_step(struct lane *lane, struct run_tree *tree, int p, int s,
 
 void run_place_branch(struct run_tree *tree, int p) {
     const struct run_part *trunk = &tree->parts[0], *part = &tree->parts[p];
-    const bool has_aux = plan_aux_step(trunk->plan) < 0;
+    const bool has_aux = plan_leaves_aux(trunk->plan, part->plan);
     for (int i = 0; i < tree->count; i++) {
         struct run_item *item = &part->items[i];
         const struct plan_common *shared = &trunk->items[i].shared;

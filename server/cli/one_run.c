@@ -352,7 +352,7 @@ static enum status lay_out(struct state *state, struct failure *failure) {
             aux_image_shape(plan_aux_at(&options->plan, place)->kind, &state->aux[place].probe);
         given |= UINT32_C(1) << place;
     }
-    if (status == STATUS_OK) status = plan_aux_complete(&options->plan, given, failure);
+    if (status == STATUS_OK) status = plan_aux_complete(&options->plan, given, true, failure);
     if (status == STATUS_OK && !options->encode.format)
         encode_options_as_input(
             &options->encode, &state->probe,

@@ -182,9 +182,7 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
                              const struct work *work, struct failure *failure) {
     const int part = work ? plan_tree_aux_part(&work->plans) : -1;
     const int place = part < 0 ? -1 : plan_aux(&work->plans.parts[part], aux->name);
-    if (place < 0)
-        return fail(failure, STATUS_BAD_PARAM, "no step of this request uses a part named %s",
-                    aux->name);
+    if (place < 0) return plan_tree_refuse_aux(work ? &work->plans : NULL, aux->name, failure);
     if (aux->length == 0)
         return fail(failure, STATUS_BAD_REQUEST,
                     "%s is empty: it has no bytes; send an image, or leave the part out",
