@@ -605,7 +605,7 @@ TABLE = [
     ("an AVIF's alpha loses something", "codecs/avif.c",
      "encoder->minQuantizerAlpha = encoder->maxQuantizerAlpha = 0;",
      "encoder->minQuantizerAlpha = encoder->maxQuantizerAlpha = quantizer;", "unit codecs/avif"),
-    ("an AVIF may take any memory", "request/submit.c", "if (bytes <= most) return STATUS_OK;", "if (bytes > 0) return STATUS_OK;",
+    ("an AVIF may take any memory", "jobs/result_limits.c", "if (bytes <= most) return STATUS_OK;", "if (bytes > 0) return STATUS_OK;",
      "http test_avif.py -k memory"),
     ("Accept gets AVIF where it cannot be written", "request/negotiation.c", "!codec_missing((enum format)kind)", "true",
      "http test_avif.py -k machine_without"),
