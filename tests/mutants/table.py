@@ -67,7 +67,7 @@ TABLE = [
     ("one request ends twice", "access/quota.c", "use->entered = false;", "", "unit access/quota"),
     ("a prediction is not settled", "http/access.c", "if (!died) quota_charge(use, QUOTA_DEVICE_MS, exchange->device_ms, clock_ns());", "",
      "http test_quota.py -k device_time"),
-    ("a job that never ran costs pixels", "http/access.c", "quota_charge(use, QUOTA_PIXELS, 0, clock_ns());", "(void)use;",
+    ("a job that never ran costs pixels", "http/access.c", "job->finished_ns ? job_pixels(job) : 0;", "job_pixels(job);",
      "http test_quota.py -k never_ran"),
     ("an address is used up by a quota", "http/access.c", "access_give_back(exchange); exchange->http_status", "exchange->http_status",
      "http test_quota.py -k serves_once"),
