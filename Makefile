@@ -76,7 +76,7 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
   -Xcompiler $(subst $(blank),$(comma),$(PIC)),-fno-exceptions,-fno-rtti,-Wall,-Wextra,-Wno-missing-field-initializers
 
 # Tests and benchmarks of an operator that is left out are left out too.
-override OPS_SKIP := $(OPS_SKIP) $(if $(filter resize,$(OPS_SKIP)),blurhash pad thumbhash)
+override OPS_SKIP := $(OPS_SKIP) $(if $(filter resize,$(OPS_SKIP)),blurhash pad thumbhash) $(if $(filter find_trim,$(OPS_SKIP)),trim)
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 # An image format is a file of pipeline/codecs/ with its record, and the folder of the same name with the rest of its codec.
 # HEIC=0 leaves that one out: HEVC, which is in it, is patented.

@@ -276,6 +276,18 @@ static enum status find_cut(struct group *group, int s) {
     return status ? status : find_shapes(group);
 }
 
+/* The front's limit (request/submit.c) for all frames, whose size is known now. */
+static enum status check_pixels(const struct group *group) {
+    const struct animation *animation = group->animation;
+    const uint64_t pixels = image_pixels(&animation->result) * animation->probe->frames;
+    const uint64_t most = animation->limits->probe.pixels_max;
+    if (plan_knows_size(animation->plan, PLAN_STEPS_MAX) || pixels <= most) return STATUS_OK;
+    return fail(group->failure, STATUS_TOO_LARGE,
+                "the %u frames of the result have %llu pixels together, more than the %llu of "
+                "pixels_max; ask for a smaller one",
+                animation->probe->frames, (unsigned long long)pixels, (unsigned long long)most);
+}
+
 static enum status run_all(struct group *group) {
     struct animation *animation = group->animation;
     const struct plan *plan = group->plan = animation->plan;
@@ -283,6 +295,7 @@ static enum status run_all(struct group *group) {
     enum status status = find_shapes(group);
     for (int s = plan_finder_step(plan, 0); s >= 0 && !status; s = plan_finder_step(plan, s + 1))
         status = find_cut(group, s);
+    if (!status) status = check_pixels(group);
     if (status) return status;
     group->file = (struct animation_file){ .canvas = &animation->result,
                                            .metadata = &group->metadata,

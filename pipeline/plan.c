@@ -87,26 +87,43 @@ int plan_aux_step(const struct plan *plan) {
     return first;
 }
 
+int op_aux_place(const struct op *op, const char *name) {
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
+        if (strcmp(op->aux[i].name, name) == 0) return i;
+    return -1;
+}
+
 int plan_aux(const struct plan *plan, const char *name) {
     const int step = plan_aux_step(plan);
-    if (step < 0) return -1;
-    const struct op_aux *aux = plan->steps[step].op->aux;
-    for (int i = 0; i < OP_AUX_MAX && aux[i].name; i++)
-        if (strcmp(aux[i].name, name) == 0) return i;
-    return -1;
+    return step < 0 ? -1 : op_aux_place(plan->steps[step].op, name);
 }
 
 const struct op_aux *plan_aux_at(const struct plan *plan, int place) {
     return &plan->steps[plan_aux_step(plan)].op->aux[place];
 }
 
-enum status plan_aux_complete(const struct plan *plan, uint32_t given, struct failure *failure) {
+bool plan_needs_aux(const struct plan *plan) {
+    return plan_aux_step(plan) >= 0 && plan_aux_at(plan, 0)->kind == AUX_PICTURE;
+}
+
+bool plan_leaves_aux(const struct plan *trunk, const struct plan *branch) {
+    return plan_aux_step(trunk) < 0 || (plan_needs_aux(branch) && !plan_needs_aux(trunk));
+}
+
+bool plan_aux_is_for(const struct plan *plan, int place, const struct image *aux) {
+    if (plan_aux_step(plan) < 0) return false;
+    const struct op_aux *wanted = plan_aux_at(plan, place);
+    return wanted->name && aux->width && aux->channels == (wanted->kind == AUX_PICTURE ? 4 : 1);
+}
+
+enum status plan_aux_complete(const struct plan *plan, uint32_t given, bool gets,
+                              struct failure *failure) {
     const int step = plan_aux_step(plan);
     for (int s = 0; s < plan->count; s++) {
         const struct op *op = plan->steps[s].op;
         if (!op->aux[0].name || op->aux[0].kind != AUX_PICTURE || (s == step && (given & 1)))
             continue;
-        if (s == step || step < 0)
+        if (s == step && gets)
             return fail(failure, STATUS_BAD_PARAM,
                         "%s needs a further image: send it as the part %s, or with --%s FILE",
                         op->name, op->aux[0].name, op->aux[0].name);

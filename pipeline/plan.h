@@ -62,14 +62,30 @@ bool plan_takes(const struct plan *plan, const char *name);
  * first whose operator takes any, or -1. */
 int plan_aux_step(const struct plan *plan);
 
-/* The index of the image called NAME in the `aux` of that step's operator; -1: there is none. */
+/* The index of the image called NAME in the `aux` of OP; -1: there is none. */
+int op_aux_place(const struct op *op, const char *name);
+
+/* The same for that step's operator. */
 int plan_aux(const struct plan *plan, const char *name);
 
 /* The record of the image at PLACE, an index that plan_aux returned. */
 const struct op_aux *plan_aux_at(const struct plan *plan, int place);
 
-/* STATUS_BAD_PARAM unless the images of bits GIVEN, by place, are all that the steps need. */
-enum status plan_aux_complete(const struct plan *plan, uint32_t given, struct failure *failure);
+/* Whether that step must get an image. */
+bool plan_needs_aux(const struct plan *plan);
+
+/* Whether BRANCH may get the images, not a step of TRUNK: those that a step needs go before those
+ * that another may have. */
+bool plan_leaves_aux(const struct plan *trunk, const struct plan *branch);
+
+/* Whether AUX, the shape of an image that was sent for PLACE, is of the kind that this step takes:
+ * a branch may take masks where another one takes a picture. */
+bool plan_aux_is_for(const struct plan *plan, int place, const struct image *aux);
+
+/* STATUS_BAD_PARAM unless the images of bits GIVEN, by place, are all that the steps need. GETS:
+ * those that were sent do not go to another part of a tree. */
+enum status plan_aux_complete(const struct plan *plan, uint32_t given, bool gets,
+                              struct failure *failure);
 
 /* STATUS_BAD_PARAM unless every step has its required parameters. */
 enum status plan_complete(const struct plan *plan, struct failure *failure);

@@ -204,18 +204,37 @@ const char *plan_tree_unit(const struct plan_tree *tree) {
 }
 
 int plan_tree_aux_part(const struct plan_tree *tree) {
-    for (int p = 0; p < tree->count; p++)
-        if (plan_aux_step(&tree->parts[p]) >= 0) return p;
-    return -1;
+    int first = -1;
+    for (int p = tree->count - 1; p >= 0; p--)
+        if (plan_needs_aux(&tree->parts[p]) ||
+            (plan_aux_step(&tree->parts[p]) >= 0 &&
+             (first < 0 || !plan_needs_aux(&tree->parts[first]))))
+            first = p;
+    return first;
 }
 
 enum status plan_tree_aux_complete(const struct plan_tree *tree, uint32_t given,
                                    struct failure *failure) {
     const bool branches_get = plan_tree_aux_part(tree) > 0;
     enum status status = STATUS_OK;
-    for (int p = 0; !status && p < tree->count; p++)
-        status = plan_aux_complete(&tree->parts[p], (p > 0) == branches_get ? given : 0, failure);
+    for (int p = 0; !status && p < tree->count; p++) {
+        const bool gets = (p > 0) == branches_get;
+        status = plan_aux_complete(&tree->parts[p], gets ? given : 0, gets || !given, failure);
+    }
     return status;
+}
+
+enum status plan_tree_refuse_aux(const struct plan_tree *tree, const char *name,
+                                 struct failure *failure) {
+    bool any = false;
+    for (int p = 0; tree && p < tree->count; p++)
+        for (int s = 0; s < tree->parts[p].count; s++)
+            any |= op_aux_place(tree->parts[p].steps[s].op, name) >= 0;
+    return fail(failure, STATUS_BAD_PARAM,
+                any ? "the part %s goes to no step, since another step needs a further image: use "
+                      "a request for each"
+                    : "no step of this request uses a part named %s",
+                name);
 }
 
 bool plan_tree_has_user_operators(const struct plan_tree *tree) {

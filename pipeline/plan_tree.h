@@ -62,14 +62,18 @@ bool plan_tree_knows_size(const struct plan_tree *tree, int part, int s);
 /* The unit of the tree's progress: that of the first operator that has one, else "steps". */
 const char *plan_tree_unit(const struct plan_tree *tree);
 
-/* The part whose steps get the request's further images: the trunk if one of its steps takes any,
- * else the first branch with such a step; then all branches get them. -1: none. */
+/* The part whose steps get the request's further images: the first that needs one, else the first
+ * that takes any. If it is a branch, all branches get them (plan_leaves_aux). -1: none. */
 int plan_tree_aux_part(const struct plan_tree *tree);
 
 /* plan_aux_complete for all parts. GIVEN: the images that this part gets, and all branches if it is
  * one. */
 enum status plan_tree_aux_complete(const struct plan_tree *tree, uint32_t given,
                                    struct failure *failure);
+
+/* The refusal of the image NAME, which no step of that part takes. TREE may be NULL. */
+enum status plan_tree_refuse_aux(const struct plan_tree *tree, const char *name,
+                                 struct failure *failure);
 
 bool plan_tree_has_user_operators(const struct plan_tree *tree);
 

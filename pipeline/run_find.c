@@ -48,6 +48,23 @@ void run_find_show(const struct run_tree *tree, const enum run_result wants[RUN_
             tree->parts[p].items[i].want = wants[p * tree->count + i];
 }
 
+/* The front's limit (request/submit.c) for all results of item I, whose sizes are known now. The
+ * trunk is wanted for branches that pass its image on, too. */
+static enum status check_sum(const struct run_tree *tree, int i, struct failure *failure) {
+    const struct run_item *trunk = &tree->parts[0].items[i];
+    uint64_t pixels = 0;
+    for (int p = 0; p < tree->part_count; p++) {
+        const struct run_part *part = &tree->parts[p];
+        if (p ? run_last_maker(part->plan) >= 0 : trunk->want != RUN_NOTHING)
+            pixels += image_pixels(&part->items[i].shapes[part->plan->count]);
+    }
+    if (tree->part_count == 1 || pixels <= trunk->pixels_max) return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "the results have %llu pixels together, more than the %llu of pixels_max; ask for "
+                "fewer or smaller ones",
+                (unsigned long long)pixels, (unsigned long long)trunk->pixels_max);
+}
+
 /* Sets the shapes of item I of all parts. */
 static enum status shape_item(struct run_tree *tree, int i, struct failure *failure) {
     const struct run_part *trunk = &tree->parts[0];
@@ -58,14 +75,14 @@ static enum status shape_item(struct run_tree *tree, int i, struct failure *fail
         struct run_item *item = &tree->parts[p].items[i];
         const struct image *in = p ? &first->shapes[trunk->plan->count] : &first->in;
         const bool takes_aux =
-            plan_aux_step(plan) >= 0 && (p == 0 || plan_aux_step(trunk->plan) < 0);
+            plan_aux_step(plan) >= 0 && (p == 0 || plan_leaves_aux(trunk->plan, plan));
         status = plan_shapes_cut(plan, in, first->pixels_max, item->cuts, item->shapes, failure);
         for (int a = 0; a < OP_AUX_MAX && takes_aux && !status; a++)
-            if (first->aux[a].width)
+            if (plan_aux_is_for(plan, a, &first->aux[a]))
                 status = plan_aux_fits(plan, plan_aux_at(plan, a)->name, &first->aux[a],
                                        item->shapes, failure);
     }
-    return status;
+    return status ? status : check_sum(tree, i, failure);
 }
 
 /* The file of ITEM, of a new shape, may be one that the device's codec does not take. */

@@ -150,9 +150,11 @@ static struct op_call make_call(const struct run_part *part, int s, int i) {
     if (s == 0) call.common = item->common;
     if (s == 0 && step->op->by_profile) call.table = item->table;
     call.cut = item->cuts[s];
-    /* Only an item that has failed has an image of another size (run_find.h). */
+    /* Only an item that has failed has a mask of another size (run_find.h). */
     for (int a = 0; a < OP_AUX_MAX && s == plan_aux_step(part->plan); a++)
-        if (item->aux[a].width == call.in.width && item->aux[a].height == call.in.height)
+        if (plan_aux_is_for(part->plan, a, &item->aux[a]) &&
+            !plan_aux_fits(part->plan, plan_aux_at(part->plan, a)->name, &item->aux[a],
+                           item->shapes, NULL))
             call.aux[a] = item->aux[a];
     return call;
 }
@@ -399,7 +401,7 @@ void run_place_step(struct lane *lane, struct run_tree *tree, int p, int s,
 
 void run_place_branch(struct run_tree *tree, int p) {
     const struct run_part *trunk = &tree->parts[0], *part = &tree->parts[p];
-    const bool has_aux = plan_aux_step(trunk->plan) < 0;
+    const bool has_aux = plan_leaves_aux(trunk->plan, part->plan);
     for (int i = 0; i < tree->count; i++) {
         struct run_item *item = &part->items[i];
         const struct plan_common *shared = &trunk->items[i].shared;

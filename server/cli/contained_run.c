@@ -3,7 +3,8 @@
  * own, because threads are not copied, and leaves result, values, times and its verdict in memory
  * that both share. A pipe that only the child holds closes with its end; until then the parent
  * copies the progress for the line on the terminal. A Ctrl-C ends the child, and the parent says
- * which operator ran. */
+ * which operator ran. Where only the child learns what steps cut off, the parent makes room for the
+ * result when it knows. */
 #include "server/cli/contained_run.h"
 
 #include "pipeline/registry.h"
@@ -27,10 +28,12 @@ struct shared {
     struct timing timing;
     enum status status;
     struct failure failure, item_failure;
+    struct cut cuts[PLAN_STEPS_MAX];
     _Alignas(64) uint8_t bytes[]; /* rows of the result without padding, then values */
 };
 
 struct contained {
+    struct lane *lane;
     const struct plan *plan;
     struct run_item *item;
     int threads;
@@ -51,14 +54,14 @@ static void copy_rows(const struct image *from, const struct image *to) {
         memcpy(image_row(to, y), image_row(from, y), image_row_bytes(from));
 }
 
-static bool has_picture(const struct contained *run) {
-    return run->item->out.pixels && run_last_maker(run->plan) >= 0;
+static bool is_cut(const struct contained *run) {
+    return plan_finder_step(run->plan, 0) >= 0;
 }
 
 /* Copies ITEM's result and values from the shared memory, or to it. Returns the bytes there. */
 static size_t move_results(const struct contained *run, const struct run_item *item, bool to) {
     size_t used = 0;
-    if (has_picture(run)) {
+    if (item->out.pixels && run_last_maker(run->plan) >= 0) {
         struct image packed = item->out;
         packed.stride = image_row_bytes(&packed);
         packed.pixels = run->shared ? run->shared->bytes : NULL;
@@ -73,6 +76,23 @@ static size_t move_results(const struct contained *run, const struct run_item *i
         used += bytes;
     }
     return used;
+}
+
+/* The most bytes of results: what a cut leaves may become as large as an image may be. */
+static size_t results_bytes(const struct contained *run) {
+    const struct image largest = image_shape(1, 1, 4, 16);
+    const size_t known = move_results(run, run->item, false);
+    return known + (is_cut(run) ? run->pixels_max * image_pixel_bytes(&largest) : 0);
+}
+
+/* Gives the item room for the result that the child has made. */
+static enum status make_room(const struct contained *run, struct failure *failure) {
+    run->item->given = run->shared->cuts;
+    run->item->shaped = false;
+    const enum status status =
+        run_reserve(run->lane, run->plan, run->item, 1, run->pixels_max, failure);
+    run->item->given = NULL;
+    return status;
 }
 
 /* ---- the child */
@@ -92,6 +112,7 @@ static enum status work(const struct contained *run) {
     for (int p = 0; p < OP_AUX_MAX; p++) copy_rows(&run->item->aux[p], &item.aux[p]);
     status = run_batch(lane, run->plan, &item, 1, &shared->failure);
     shared->item_failure = item.failure;
+    memcpy(shared->cuts, item.cuts, sizeof item.cuts);
     if (!status && !item.failure.status) move_results(run, &item, true);
     return status;
 }
@@ -165,15 +186,18 @@ static enum status run_child(struct contained *run, struct failure *failure) {
     if (item->timing) *item->timing = shared->timing;
     item->failure = shared->item_failure;
     if (shared->status) return *failure = shared->failure, shared->status;
-    if (!item->failure.status) move_results(run, item, false);
+    if (item->failure.status) return STATUS_OK;
+    if (is_cut(run) && make_room(run, failure)) return failure->status;
+    move_results(run, item, false);
     return STATUS_OK;
 }
 
-enum status contained_run(const struct plan *plan, struct run_item *item, int threads,
-                          uint64_t pixels_max, struct failure *failure) {
-    struct contained run = { plan, item, threads, pixels_max, NULL };
-    const size_t bytes = sizeof *run.shared + move_results(&run, item, false);
-    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+enum status contained_run(struct lane *lane, const struct plan *plan, struct run_item *item,
+                          int threads, uint64_t pixels_max, struct failure *failure) {
+    struct contained run = { lane, plan, item, threads, pixels_max, NULL };
+    const size_t bytes = sizeof *run.shared + results_bytes(&run);
+    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (shared == MAP_FAILED)
         return fail(failure, STATUS_NO_MEMORY, "no memory for %zu bytes of results", bytes);
     run.shared = shared;

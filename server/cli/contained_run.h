@@ -16,9 +16,9 @@
 /* Whether some step of PLAN is a user's operator. */
 bool contained_run_wanted(const struct plan *plan);
 
-/* Does what run_batch(lane, PLAN, ITEM, 1) does after run_reserve, which has placed the pixels.
+/* Does what run_batch(LANE, PLAN, ITEM, 1) does after run_reserve, which has placed the pixels.
  * THREADS: those of the new process. */
-enum status contained_run(const struct plan *plan, struct run_item *item, int threads,
-                          uint64_t pixels_max, struct failure *failure);
+enum status contained_run(struct lane *lane, const struct plan *plan, struct run_item *item,
+                          int threads, uint64_t pixels_max, struct failure *failure);
 
 #endif

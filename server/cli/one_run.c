@@ -180,7 +180,7 @@ static enum status compute(struct state *state, struct failure *failure) {
     const bool reported = plan->count == 1 || state->driver == &device_cpu;
     if (plan->count) progress_line_stage(&state->line, reported ? NULL : "computing");
     if (state->driver == &device_cpu && contained_run_wanted(plan))
-        return contained_run(plan, &state->item, pool_threads(state->pool),
+        return contained_run(state->lane, plan, &state->item, pool_threads(state->pool),
                              state->limits.probe.pixels_max, failure);
     return run_batch(state->lane, plan, &state->item, 1, failure);
 }
@@ -352,7 +352,7 @@ static enum status lay_out(struct state *state, struct failure *failure) {
             aux_image_shape(plan_aux_at(&options->plan, place)->kind, &state->aux[place].probe);
         given |= UINT32_C(1) << place;
     }
-    if (status == STATUS_OK) status = plan_aux_complete(&options->plan, given, failure);
+    if (status == STATUS_OK) status = plan_aux_complete(&options->plan, given, true, failure);
     if (status == STATUS_OK && !options->encode.format)
         encode_options_as_input(
             &options->encode, &state->probe,

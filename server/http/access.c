@@ -126,7 +126,8 @@ void access_returned(struct exchange *exchange) {
     const bool died = job->lost_runs && !job->finished_ns; /* how long it took is not known */
     exchange->device_ms = job->finished_ns ? job_device_ms(job) : 0;
     if (!died) quota_charge(use, QUOTA_DEVICE_MS, exchange->device_ms, clock_ns());
-    if (!died && !job->finished_ns) quota_charge(use, QUOTA_PIXELS, 0, clock_ns());
+    const uint64_t pixels = job->finished_ns ? job_pixels(job) : 0; /* which trim may change */
+    if (!died) quota_charge(use, QUOTA_PIXELS, (double)pixels, clock_ns());
 }
 
 void access_leave(struct exchange *exchange) {

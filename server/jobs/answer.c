@@ -78,7 +78,8 @@ static bool check_shape(const struct image *image, const struct job *asked,
                         const struct job_output *wanted) {
     if (!wanted->cut || job_is_in_cell(asked)) return image_same_shape(image, &wanted->image);
     return image->channels == wanted->image.channels && image->depth == wanted->image.depth &&
-           image->width - 1 < IMAGE_SIDE_MAX && image->height - 1 < IMAGE_SIDE_MAX;
+           image->width - 1 < IMAGE_SIDE_MAX && image->height - 1 < IMAGE_SIDE_MAX &&
+           (!asked->pixels_max || image_pixels(image) <= asked->pixels_max);
 }
 
 /* WANTED: as the front asks for it. */

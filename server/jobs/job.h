@@ -123,6 +123,8 @@ struct job {
     uint32_t generation;            /* of the plan's users' operators, whose workers alone may
                                        run the job; 0: it has none */
     uint64_t pixels_max;            /* of each step's image, if it is less than the worker's */
+    double still_ms, processing_ms; /* an encoder that cannot be stopped may take the less */
+    uint64_t cells_bytes;           /* all that the codecs of cells may take */
     struct cost_work work;          /* predicts the time of the plan's run */
     int64_t submitted_ns;
     int32_t io_thread;        /* the job returns through the completion pipe of this I/O thread */

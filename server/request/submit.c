@@ -8,6 +8,7 @@
 #include "config/memory.h"
 #include "pipeline/plan_tree.h"
 #include "server/jobs/codec_choice.h"
+#include "server/jobs/result_limits.h"
 #include "server/request/capacity.h"
 
 #include <stdio.h>
@@ -182,9 +183,7 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
                              const struct work *work, struct failure *failure) {
     const int part = work ? plan_tree_aux_part(&work->plans) : -1;
     const int place = part < 0 ? -1 : plan_aux(&work->plans.parts[part], aux->name);
-    if (place < 0)
-        return fail(failure, STATUS_BAD_PARAM, "no step of this request uses a part named %s",
-                    aux->name);
+    if (place < 0) return plan_tree_refuse_aux(work ? &work->plans : NULL, aux->name, failure);
     if (aux->length == 0)
         return fail(failure, STATUS_BAD_REQUEST,
                     "%s is empty: it has no bytes; send an image, or leave the part out",
@@ -388,43 +387,11 @@ static void fill_job(struct request *request, const struct work *work) {
     for (int o = 0; o < job_output_count(job); o++)
         job->outputs[o].apart = !job->json_only && format_record(job->outputs[o].type)->contained;
     job->checksums = request->answer == ANSWER_ZIP;
+    job->still_ms = (double)config_now(&request->service->config->encode_still_ms);
+    job->processing_ms = (double)request->service->config->processing_ms;
+    job->cells_bytes = (uint64_t)memory_cells(request->service->config);
     job->progress.deadline_ns =
         request->received_ns + request->service->config->processing_ms * INT64_C(1000000);
-}
-
-/* An encoder that cannot be stopped is bounded by the picture that takes it longest. */
-static enum status check_still(const struct request *request, const struct job_output *output,
-                               struct failure *failure) {
-    const struct config *config = request->service->config;
-    const bool deadline = config->processing_ms < config_now(&config->encode_still_ms);
-    const double most =
-        (double)(deadline ? config->processing_ms : config_now(&config->encode_still_ms));
-    const struct encode_options options = job_encode_options(request_job(request), output);
-    const double ms = codec_still_ms(&output->image, &options);
-    if (ms <= most) return STATUS_OK;
-    return fail(failure, STATUS_TOO_LARGE,
-                "the %s of %llu pixels with effort %d may take %.1f s, in which it cannot be "
-                "stopped, and %.1f s are allowed (%s); ask for less effort or quality, another "
-                "type, or %.0f pixels at most",
-                format_name(output->type), (unsigned long long)image_pixels(&output->image),
-                options.effort, ms / 1e3, most / 1e3,
-                deadline ? "processing_ms" : "encode_still_ms",
-                (double)image_pixels(&output->image) * most / ms);
-}
-
-/* A cell's encoder gets no more than all of them together. */
-static enum status check_memory(const struct request *request, const struct job_output *output,
-                                struct failure *failure) {
-    const struct encode_options options = job_encode_options(request_job(request), output);
-    const double pixels = (double)image_pixels(&output->image);
-    const double bytes = (double)codec_memory_encode(&output->image, &options);
-    const double most = (double)memory_cells(request->service->config);
-    const char *title = format_record(output->type)->title;
-    if (bytes <= most) return STATUS_OK;
-    return fail(failure, STATUS_TOO_LARGE,
-                "the result has %.0f pixels and %s %s may have at most %.0f, which take a quarter "
-                "of cpu_memory_bytes to encode; ask for another type or a smaller one",
-                pixels, strchr("AEIOU", *title) ? "an" : "a", title, pixels * most / bytes);
 }
 
 static enum status check_result(const struct request *request, const struct job_output *output,
@@ -436,8 +403,7 @@ static enum status check_result(const struct request *request, const struct job_
                     "animation=keep, or the steps that make 16 bits",
                     format_record(output->type)->title);
     if (missing) return fail(failure, STATUS_BAD_PARAM, "%s", missing);
-    enum status status = check_still(request, output, failure);
-    if (!status && output->apart) status = check_memory(request, output, failure);
+    const enum status status = result_limits_check(request_job(request), output, failure);
     return status ? status : codec_check_sides(&output->image, output->type, failure);
 }
 

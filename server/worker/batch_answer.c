@@ -6,6 +6,7 @@
 #include "server/worker/batch.h"
 
 #include "server/api/values_json.h"
+#include "server/jobs/result_limits.h"
 
 #include <isa-l/crc.h>
 
@@ -142,7 +143,8 @@ static enum status make_outputs(struct batch *batch, struct item *item, int numb
     for (int o = 0; o < job_output_count(job) && !status && !job->json_only; o++) {
         struct job_output *output = &job->outputs[o];
         const int part = batch_image_part(batch, output->part);
-        if (output->encoded_by != CODEC_DEVICE)
+        if (output->cut) status = result_limits_check(job, output, &job->failure);
+        if (!status && output->encoded_by != CODEC_DEVICE)
             status = (output->apart ? leave_pixels : encode)(
                 batch->executor, item, output, &batch_run_item(batch, part, number)->out);
     }

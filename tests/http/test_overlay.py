@@ -49,8 +49,9 @@ def test_types_and_places(daemon):
 @needs("resize")
 def test_steps_and_outputs(daemon):
     """The step that needs the picture gets it, even behind one that may have masks; each output lays it over its own size."""
-    steps = json.dumps([{"operation": "carve", "params": {"dx": -4}}, {"operation": "composite", "params": {"position": "west"}}])
-    answer = daemon.post_form("/pipeline", [("image", png(PICTURE), "a"), ("overlay", png(OVERLAY), "b"), ("operations", steps, None)])
+    steps = [{"operation": "carve", "params": {"dx": -4}}, {"operation": "composite", "params": {"position": "west"}}]
+    parts = [("image", png(PICTURE), "a"), ("overlay", png(OVERLAY), "b"), ("operations", json.dumps(steps), None)]
+    answer = daemon.post_form("/pipeline", parts)
     narrow = daemon.post("/carve?dx=-4", png(PICTURE)).image
     assert np.array_equal(answer.image, laid(narrow, OVERLAY, 0, 9))
     branch = [{"operation": "resize", "params": {"width": 32}}, {"operation": "composite", "params": {"scale": 50}}]
@@ -62,6 +63,14 @@ def test_steps_and_outputs(daemon):
     for name, operations in (("a.png", branch[1:]), ("b.png", branch)):
         alone = ask(daemon, png(OVERLAY), f"?operations={json.dumps(operations)}".replace(" ", ""), path="/pipeline")
         assert np.array_equal(np.array(Image.open(io.BytesIO(files.read(name)))), alone.image), name
+    outputs = json.dumps([{"name": "a.png", "operations": steps[1:]}, {"name": "b.png", "operations": steps[:1]}])
+    parts = [("image", png(PICTURE), "a"), ("outputs", outputs, None), ("operations", json.dumps(steps[:1]), None)]
+    answer = daemon.post_form("/pipeline", parts + [("overlay", png(OVERLAY), "b")], {"Accept": "application/zip"})
+    files = zipfile.ZipFile(io.BytesIO(answer.body))
+    assert np.array_equal(np.array(Image.open(io.BytesIO(files.read("a.png")))), laid(narrow, OVERLAY, 0, 9))
+    assert np.array_equal(np.array(Image.open(io.BytesIO(files.read("b.png")))), daemon.post("/carve?dx=-4", png(narrow)).image)
+    mask = ("mask", png(np.ascontiguousarray(PICTURE[..., 0])), "c")
+    check_problem(daemon.post_form("/pipeline", [parts[0], ("outputs", outputs, None), mask]), 400, "part mask", "another step")
 
 
 def test_many_clients_get_each_their_own(daemon):

@@ -7,6 +7,7 @@ covers: server/access/quota.c server/http/access.c server/http/handle_status.c s
 import json
 import re
 
+import numpy as np
 import pytest
 
 from conftest import LONGER_PATH, check_problem, large_png, needs, noise, pnm, read_to_end, responses, wait_until
@@ -176,6 +177,20 @@ def test_pixels(limited):
     expected = 1 - 40 * 30 - 20 * 15
     assert expected <= left(daemon, key, "pixels_per_s") < expected + WAITED
     check_over(daemon.post("/resize?width=20", PICTURE, key.bearer), key, "pixels_per_s", -expected - WAITED, -expected)
+
+
+@needs("trim")
+def test_pixels_that_trim_decides(limited):
+    """The header leads to a result of 40 x 1, the run makes one of 40 x 40."""
+    thin = np.full((4, 400, 3), 255, np.uint8)
+    thin[:, 200:204] = 0
+    key = Key("cut", 1, limits={"pixels_per_s": 10000})
+    daemon = limited(key)
+    steps = '[{"operation":"trim"},{"operation":"resize","params":{"width":40,"enlarge":true}}]'
+    assert daemon.post(f"/pipeline?operations={steps}", pnm(thin), key.bearer).status == 200
+    assert wait_until(lambda: quota(daemon, key)["in_progress"] == 0)
+    expected = 1 - 400 * 4 - 40 * 40
+    assert expected <= left(daemon, key, "pixels_per_s") < expected + WAITED
 
 
 def test_several_images(limited):

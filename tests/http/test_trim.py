@@ -2,7 +2,7 @@
 """trim through the service, against Pillow: the size that the pixels decide, what was cut off in every form of the answer, refusals
 that the new size causes, animations.
 
-covers: server/request/submit.c server/worker/batch_animation.c pipeline/animation.c"""
+covers: server/request/submit.c server/jobs/result_limits.c server/worker/batch_animation.c pipeline/animation.c"""
 import io
 import json
 
@@ -110,6 +110,25 @@ def test_what_is_left_may_be_too_small(daemon):
         else:
             assert np.array_equal(from_pnm(answer.body), part_of(pictures[i])[:10, :30])
     in_parallel(3, ask)
+
+
+def test_limits_hold_for_the_size_that_the_pixels_decide(start):
+    """The header leads to 200 x 2 pixels, and the run to 200 x 200."""
+    daemon = start("--pixels-max", "60000", "--encode-still-ms", "2")
+    thin = np.full((4, 400, 3), 255, np.uint8)
+    thin[:, 200:204] = 0
+    steps = [("resize", {"width": 200, "enlarge": True})]
+    assert pipeline(daemon, ["trim"] + steps, pnm(thin), accept="image/png").status == 200
+    check_problem(pipeline(daemon, ["trim"] + steps, pnm(thin), accept="image/webp"), 422, "of 40000 pixels", "encode_still_ms")
+    operations = [{"operation": "trim"}, {"operation": "resize", "params": steps[0][1]}]
+    outputs = [{"operations": operations, "name": "a", "type": "png"},
+               {"operations": operations + [{"operation": "flip"}], "name": "b", "type": "png"}]
+    answer = daemon.post_form("/pipeline", [("image", pnm(thin), "a"), ("outputs", json.dumps(outputs), None)])
+    check_problem(answer, 422, "80000 pixels together", "pixels_max")
+    file, frame = io.BytesIO(), Image.fromarray(thin)
+    frame.save(file, "GIF", save_all=True, append_images=[Image.fromarray(thin // 2)])
+    path = f"/pipeline?animation=keep&operations={json.dumps(operations)}".replace(" ", "")
+    check_problem(daemon.post(path, file.getvalue()), 422, "2 frames", "80000 pixels together")
 
 
 @pytest.mark.parametrize("name", ["GIF", "WEBP"])

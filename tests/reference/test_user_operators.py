@@ -740,6 +740,15 @@ def test_a_crash_and_a_loop_in_a_run_are_named(tmp_path):
     assert run.returncode == 1
 
 
+def test_a_run_has_room_for_what_trim_leaves(operators, tmp_path):
+    """The run, in a process of its own, makes a picture that is smaller than the input, or larger."""
+    picture = np.full((4, 60, 1), 255, np.uint8)
+    picture[1:3, 20:30, 0] = np.arange(100, 120).reshape(2, 10)
+    solarized = burin(operators, "solarize", np.ascontiguousarray(picture[1:3, 20:30]), tmp_path)[0]
+    assert np.array_equal(burin(operators, "trim;solarize", picture, tmp_path)[0], solarized)
+    assert np.array_equal(burin(operators, "solarize;trim;zoom:times=20", picture, tmp_path)[0], solarized.repeat(20, 0).repeat(20, 1))
+
+
 CRASH = "{ int *where = (int *)16; *where = 1; }\n"
 
 

@@ -172,11 +172,11 @@ static void what_is_missing_is_named(void **state) {
     const bool carves = builtin_op_find("carve");
     struct plan plan = plan_of(carves ? "carve:dx=-1;composite" : "composite");
     assert_int_equal(plan_aux_step(&plan), carves);
-    assert_int_equal(plan_aux_complete(&plan, 1, &failure), STATUS_OK);
-    assert_int_equal(plan_aux_complete(&plan, 0, &failure), STATUS_BAD_PARAM);
+    assert_int_equal(plan_aux_complete(&plan, 1, true, &failure), STATUS_OK);
+    assert_int_equal(plan_aux_complete(&plan, 0, true, &failure), STATUS_BAD_PARAM);
     assert_non_null(strstr(failure.message, "overlay"));
     plan = plan_of("composite;composite");
-    assert_int_equal(plan_aux_complete(&plan, 1, &failure), STATUS_BAD_PARAM);
+    assert_int_equal(plan_aux_complete(&plan, 1, true, &failure), STATUS_BAD_PARAM);
     assert_non_null(strstr(failure.message, "only one step"));
 }
 

@@ -113,7 +113,7 @@ static void a_right_one(void **state) {
     end(&scene);
 }
 
-/* Any size that an image may have is right, if the pixels decide it. */
+/* Any size that an image may have is right, if the pixels decide it; within the job's limit. */
 static void one_of_any_size(void **state) {
     (void)state;
     static const struct {
@@ -131,6 +131,14 @@ static void one_of_any_size(void **state) {
             image_shape(shapes[i].width, shapes[i].height, shapes[i].channels, shapes[i].depth);
         assert_int_equal(take(&scene), shapes[i].right);
         if (shapes[i].right) assert_int_equal(scene.job->outputs[0].image.width, shapes[i].width);
+        end(&scene);
+    }
+    for (uint64_t most = 199; most <= 200; most++) {
+        struct scene scene = begin();
+        scene.job->outputs[0].cut = true;
+        scene.job->pixels_max = most;
+        scene.answer->outputs[0].image = image_shape(20, 10, 1, 16);
+        assert_int_equal(take(&scene), most == 200);
         end(&scene);
     }
 }
