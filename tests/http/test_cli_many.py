@@ -76,6 +76,13 @@ def test_many_names_types_and_widths(folder):
         assert os.path.getsize(folder / result["output"]) == result["bytes"] and result["ms"] > 0 and result["notes"] == []
     assert (summary["files"], summary["failed"], summary["skipped"], summary["not_done"]) == (2, 0, 0, 0)
     assert summary["written_bytes"] == sum(r["bytes"] for r in results)
+    # The widths asked for are in the names, also where the picture has fewer pixels: so no source is replaced, and --resume finds all.
+    (folder / "in/c-61.png").write_bytes(source := png(smooth(9, 9)))
+    (folder / "in/c.png").write_bytes(png(smooth(61, 47)))
+    for skipped in (0, 2):
+        done = run(folder, "resize:enlarge=false", "in/c.png", "in/c-61.png", "--out-dir", "in", "--widths", "70,80", "--resume", "--json")
+        assert done.returncode == 0 and json.loads(done.stdout.splitlines()[-1])["skipped"] == skipped
+    assert (folder / "in/c-61.png").read_bytes() == source and Image.open(folder / "in/c-80.png").size == (61, 47)
     done = run(folder, "mean", "in/a.png", "in/bad.png", "--out-dir", "out", "--type", "jpeg", "--json", "--jobs", "1")
     one, bad, summary = map(json.loads, done.stdout.splitlines())
     assert one["output"] == "out/a.jpg" and one["values"][0]["value"] == pytest.approx(smooth(40, 30).mean((0, 1)).tolist())
