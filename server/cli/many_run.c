@@ -291,6 +291,7 @@ static void take_message(struct many *many, struct worker *worker) {
         refuse(many, &message.failure);
     } else if (message.kind == MESSAGE_MEMORY) {
         worker->wants = message.memory_bytes;
+        worker->holds = 0; /* of the width before, whose memory is used again */
     } else if (message.kind == MESSAGE_DONE) {
         take_result(many, worker, &message);
     } else if (is_superfluous(many, &message)) {
