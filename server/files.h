@@ -3,7 +3,8 @@
  *
  * Used by:  one_run.c, command_sign.c, tests/bench/burin-bench/picture.c.
  * Owns:     nothing: the caller frees the bytes of files_read, also after a failure.
- * Fails:    STATUS_INTERNAL with the path and the system's reason; STATUS_NO_MEMORY.
+ * Fails:    STATUS_INTERNAL with the path and the system's reason; STATUS_NO_MEMORY. No part of a
+ *           file is left.
  * Threads:  any; no state.
  */
 #ifndef BURIN_FILES_H
@@ -20,7 +21,7 @@ enum status files_write(const char *path, const uint8_t *bytes, size_t length,
                         struct failure *failure);
 
 /* Writes TEMPORARY, which is on the same file system, and renames it to PATH, whose folders are
- * made if they are missing. After a failure neither is left. */
+ * made if they are missing. After a failure PATH is as it was, and TEMPORARY is gone. */
 enum status files_replace(const char *path, const char *temporary, const uint8_t *bytes,
                           size_t length, struct failure *failure);
 
