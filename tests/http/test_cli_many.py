@@ -46,6 +46,8 @@ def test_many_equal_one_by_one(folder):
     done = run(folder, "resize:width=20", "in/a.png", "in/bad.png", "in/b.PNG", "none.jpg", "--out-dir", "out/new")
     assert done.returncode == 1
     assert re.fullmatch(r"4 files in [\d.]+ s, 2 failed; read [\d.]+ kB, wrote [\d.]+ kB\n", done.stdout)
+    (folder / "a").write_bytes(b"no picture")  # a name that is in every message
+    assert run(folder, "flip", "a", "--out-dir", "out").stderr.startswith("burin: a: the data")
     missing, bad = sorted(done.stderr.splitlines())
     assert bad.startswith("burin: in/bad.png: the data is not an image of a known format")
     assert missing == "burin: cannot open none.jpg: No such file or directory"
