@@ -349,8 +349,8 @@ static enum status prepare(struct many *many, struct options *options, struct fa
     enum status status = file_list_make(&many->list, options, failure);
     if (status) return status;
     if (snprintf(folder, sizeof folder, "%s/", options->out_dir) >= PATH_MAX - 32 ||
-        !files_make_folders(folder))
-        return fail(failure, STATUS_BAD_PARAM, "cannot make the folder %.150s: %s",
+        !files_make_folders(folder) || access(folder, W_OK | X_OK) != 0)
+        return fail(failure, STATUS_BAD_PARAM, "cannot write to the folder %.150s: %s",
                     options->out_dir, strerror(errno));
     device_cpu.describe(0, &facts, failure);
     many->jobs = options->jobs ? options->jobs : facts.multiprocessors;

@@ -118,7 +118,8 @@ def test_many_resume(folder):
     (["in/a.png", "--out-dir", "out", "--name", "%n-%w"], "a width of --widths"),
     (["in/a.png", "--out-dir", "out", "--name", "%n.bmp"], 'burin does not write ".bmp": --name must end in'),
     pytest.param(["resize", "in/a.png", "--out-dir", "out", "--widths", "3", "--name", "%n.png"], "--name must contain %w", marks=needs("resize")),
-    (["in/a.png", "--out-dir", "in/notes.txt/x"], "cannot make the folder in/notes.txt/x: Not a directory"),
+    (["in/a.png", "--out-dir", "in/notes.txt/x"], "cannot write to the folder in/notes.txt/x: Not a directory"),
+    (["in/a.png", "--out-dir", "in/notes.txt"], "cannot write to the folder in/notes.txt: Not a directory"),
     (["in/a.png", "-", "--out-dir", "out"], "not standard input"), (["--out-dir", "out"], "INPUT is missing"),
     (["in/a.png", "out.png", "--jobs", "2"], "need --out-dir"), (["in/a.png", "--out-dir", "out", "--timing"], "--json"),
     (["in/a.png", "--out-dir", "out", "--device", "cuda:99"], 'no device "cuda:99"')])
