@@ -366,11 +366,15 @@ static enum status prepare(struct many *many, struct options *options, struct fa
 
 /* Workers hold the signals back, too: the command ends them. */
 static void take_signals(struct many *many) {
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction action;
+        sigaction(numbers[i], NULL, &action);
+        /* nohup, and a shell's background, have some ignored: a signalfd would see them */
+        if (action.sa_handler != SIG_IGN) sigaddset(&set, numbers[i]);
+    }
     sigprocmask(SIG_BLOCK, &set, &many->usual_signals);
     many->signals = signalfd(-1, &set, SFD_CLOEXEC);
 }

@@ -151,7 +151,7 @@ def test_many_stop_without_half_a_file(folder):
     ours, theirs = pty.openpty()
     process = subprocess.Popen([os.path.abspath(BURIN), "run", "flip", "0.pgm", "1.pgm", "2.pgm", "--out-dir", "out", "--jobs", "1"],
                                cwd=folder, stderr=theirs, stdout=subprocess.PIPE, text=True,
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                               preexec_fn=lambda: (signal.signal(signal.SIGINT, signal.SIG_DFL), signal.signal(signal.SIGHUP, signal.SIG_IGN)))
     os.close(theirs)
     text = b""
     while b"1 of 3 files" not in text and select.select([ours], [], [], PATIENCE_S)[0]:
@@ -159,6 +159,7 @@ def test_many_stop_without_half_a_file(folder):
     with open(f"/proc/{process.pid}/task/{process.pid}/children") as f:
         worker, = f.read().split()
     (folder / f"out/.burin-{worker}").write_bytes(b"half a file")
+    process.send_signal(signal.SIGHUP)  # as under nohup: it is ignored
     process.send_signal(signal.SIGINT)
     summary = process.communicate(timeout=PATIENCE_S)[0]
     while select.select([ours], [], [], 0)[0] and not text.endswith(b"\r\x1b[K"):
