@@ -466,6 +466,10 @@ def test_run_fails(files, arguments, message):
 def test_run_to_a_full_disk(files):
     assert "No space left" in refused("run", "in.png", "/dev/full", status=1, cwd=files)
 
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([os.path.abspath(BURIN), "ops"], stdout=full, stderr=subprocess.PIPE, **TEXT)
+    assert (done.returncode, done.stderr) == (1, "burin: cannot write all of standard output\n")
+
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
