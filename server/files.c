@@ -101,15 +101,23 @@ bool files_make_folders(const char *path) {
     return true;
 }
 
+bool files_beside(const char *path, const char *name, char beside[PATH_MAX]) {
+    const char *slash = strrchr(path, '/');
+    const int folder = slash ? (int)(slash + 1 - path) : 0;
+    errno = ENAMETOOLONG;
+    return snprintf(beside, PATH_MAX, "%.*s%s", folder, path, name) < PATH_MAX;
+}
+
 enum status files_replace(const char *path, const char *temporary, const uint8_t *bytes,
                           size_t length, struct failure *failure) {
-    unlink(temporary); /* a link that others put there is not followed */
-    const bool written = write_file(temporary, O_EXCL, bytes, length);
-    bool good = written && rename(temporary, path) == 0;
-    if (written && !good && errno == ENOENT)
-        good = files_make_folders(path) && rename(temporary, path) == 0;
-    if (good) return STATUS_OK;
+    char beside[PATH_MAX];
+    if (!files_beside(path, temporary, beside)) return cannot("write", path, failure);
+    unlink(beside); /* a link that others put there is not followed */
+    bool written = write_file(beside, O_EXCL, bytes, length);
+    if (!written && errno == ENOENT)
+        written = files_make_folders(path) && write_file(beside, O_EXCL, bytes, length);
+    if (written && rename(beside, path) == 0) return STATUS_OK;
     const enum status status = cannot("write", path, failure);
-    unlink(temporary);
+    if (written) unlink(beside);
     return status;
 }

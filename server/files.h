@@ -12,6 +12,7 @@
 
 #include "pipeline/status.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,10 +21,13 @@ enum status files_read(const char *path, uint8_t **bytes, size_t *length, struct
 enum status files_write(const char *path, const uint8_t *bytes, size_t length,
                         struct failure *failure);
 
-/* Writes TEMPORARY, which is on the same file system, and renames it to PATH, whose folders are
- * made if they are missing. After a failure PATH is as it was, and TEMPORARY is gone. */
+/* Writes a file of the name TEMPORARY in PATH's folder, which is made if it is missing, and renames
+ * it to PATH. After a failure PATH is as it was, and the other is gone. */
 enum status files_replace(const char *path, const char *temporary, const uint8_t *bytes,
                           size_t length, struct failure *failure);
+
+/* Sets BESIDE to the path of NAME in PATH's folder; false: it is too long, and errno says so. */
+bool files_beside(const char *path, const char *name, char beside[PATH_MAX]);
 
 /* Makes the folders of PATH up to its last slash; false: errno says why. */
 bool files_make_folders(const char *path);

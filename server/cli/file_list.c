@@ -94,9 +94,7 @@ static bool is_newer(const struct stat *a, const struct stat *b) {
            (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec > b->st_mtim.tv_nsec);
 }
 
-/* The results of one pair: one, or one of each width. False: there are no more, or the name is too
- * long. */
-static bool output_at(const struct options *options, const struct file_pair *pair, int index,
+bool file_list_output(const struct options *options, const struct file_pair *pair, int index,
                       char path[PATH_MAX]) {
     if (index >= (options->widths.count ? options->widths.count : 1)) return false;
     const uint32_t width = options->widths.count ? options->widths.widths[index] : 0;
@@ -108,7 +106,7 @@ static bool is_done(const struct options *options, const struct file_pair *pair)
     struct stat source, output;
     char path[PATH_MAX];
     bool done = stat(pair->source, &source) == 0;
-    for (int i = 0; done && output_at(options, pair, i, path); i++)
+    for (int i = 0; done && file_list_output(options, pair, i, path); i++)
         done = stat(path, &output) == 0 && is_newer(&output, &source);
     return done;
 }
@@ -226,7 +224,7 @@ static enum status check_sources(const struct options *options, const struct fil
             sources[count++] = (struct identity){ facts.st_dev, facts.st_ino };
     if (sources) qsort(sources, count, sizeof *sources, by_identity);
     for (size_t i = 0; !status && i < list->count; i++)
-        for (int w = 0; !status && output_at(options, &list->pairs[i], w, path); w++) {
+        for (int w = 0; !status && file_list_output(options, &list->pairs[i], w, path); w++) {
             if (stat(path, &facts) != 0) continue;
             const struct identity id = { facts.st_dev, facts.st_ino };
             if (bsearch(&id, sources, count, sizeof id, by_identity))

@@ -14,6 +14,8 @@
 
 #include "server/cli/options.h"
 
+#include <limits.h>
+
 enum { FOLDERS_DEEP_MAX = 64 };
 
 struct file_pair {
@@ -28,6 +30,12 @@ struct file_list {
 
 enum status file_list_make(struct file_list *list, const struct options *options,
                            struct failure *failure);
+
+/* Sets PATH of PAIR's result INDEX: it has one, or one of each width. False: there are no more, or
+ * the name is too long. */
+bool file_list_output(const struct options *options, const struct file_pair *pair, int index,
+                      char path[PATH_MAX]);
+
 void file_list_release(struct file_list *list);
 
 #endif
