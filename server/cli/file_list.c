@@ -155,12 +155,17 @@ static enum status walk_folder(struct walk *walk, const char *path, const char *
         const bool fits =
             snprintf(inner, PATH_MAX, "%s/%s", path, name) < PATH_MAX &&
             snprintf(below, PATH_MAX, "%s%s%s", folder, *folder ? "/" : "", name) < PATH_MAX;
-        if (status || !fits || lstat(inner, &facts) != 0) continue;
+        if (!status && !fits)
+            status = fail(walk->failure, STATUS_BAD_PARAM, "%.200s: its path is too long", inner);
+        if (status || lstat(inner, &facts) != 0) continue;
         const bool link = S_ISLNK(facts.st_mode);
         if (link && stat(inner, &facts) != 0) continue;
         const bool results =
             facts.st_ino == walk->out_dir.st_ino && facts.st_dev == walk->out_dir.st_dev;
-        if (S_ISDIR(facts.st_mode) && !link && !results && deep < FOLDERS_DEEP_MAX)
+        if (S_ISDIR(facts.st_mode) && !link && !results && deep == FOLDERS_DEEP_MAX)
+            status = fail(walk->failure, STATUS_BAD_PARAM, "%.200s is more than %d folders deep",
+                          inner, FOLDERS_DEEP_MAX);
+        else if (S_ISDIR(facts.st_mode) && !link && !results)
             status = walk_folder(walk, inner, below, deep + 1);
         else if (S_ISREG(facts.st_mode) && format_read_from(options_extension(name)))
             status = add(walk, inner, folder);

@@ -7,7 +7,8 @@
  *           with one result, a result that would replace a source. A source that cannot be read
  *           stays in the list, and fails when its turn comes.
  * Threads:  one.
- * Limits:   FOLDERS_DEEP_MAX folders one in the other; links to folders are not followed.
+ * Limits:   FOLDERS_DEEP_MAX folders one in the other, more are an error; links to folders are not
+ *           followed.
  */
 #ifndef BURIN_FILE_LIST_H
 #define BURIN_FILE_LIST_H
