@@ -187,22 +187,35 @@ static enum status take(struct walk *walk, char *path) {
 
 /* ---- checks of the whole list */
 
-static int by_output(const void *a, const void *b) {
-    const struct file_pair *const *left = a, *const *right = b;
-    return strcmp((*left)->output, (*right)->output);
+struct result {
+    char *path; /* heap */
+    const char *source;
+};
+
+static int by_path(const void *a, const void *b) {
+    return strcmp(((const struct result *)a)->path, ((const struct result *)b)->path);
 }
 
-static enum status check_names(const struct file_list *list, struct failure *failure) {
-    const struct file_pair **sorted = malloc((list->count + 1) * sizeof *sorted);
-    enum status status = sorted ? STATUS_OK : no_memory(failure);
-    for (size_t i = 0; sorted && i < list->count; i++) sorted[i] = &list->pairs[i];
-    if (sorted) qsort(sorted, list->count, sizeof *sorted, by_output);
-    for (size_t i = 1; !status && i < list->count; i++)
-        if (strcmp(sorted[i - 1]->output, sorted[i]->output) == 0)
+static enum status check_names(const struct options *options, const struct file_list *list,
+                               struct failure *failure) {
+    const size_t each = options->widths.count ? (size_t)options->widths.count : 1;
+    struct result *results = calloc(list->count * each + 1, sizeof *results);
+    enum status status = results ? STATUS_OK : no_memory(failure);
+    size_t count = 0;
+    char path[PATH_MAX];
+    for (size_t i = 0; !status && i < list->count; i++)
+        for (int w = 0; !status && file_list_output(options, &list->pairs[i], w, path); w++) {
+            results[count] = (struct result){ strdup(path), list->pairs[i].source };
+            if (!results[count++].path) status = no_memory(failure);
+        }
+    if (!status) qsort(results, count, sizeof *results, by_path);
+    for (size_t i = 1; !status && i < count; i++)
+        if (by_path(&results[i - 1], &results[i]) == 0)
             status =
                 fail(failure, STATUS_BAD_PARAM, "%.120s and %.120s would have one result, %.120s",
-                     sorted[i - 1]->source, sorted[i]->source, sorted[i]->output);
-    free(sorted);
+                     results[i - 1].source, results[i].source, results[i].path);
+    for (size_t i = 0; i < count; i++) free(results[i].path);
+    free(results);
     return status;
 }
 
@@ -268,7 +281,7 @@ enum status file_list_make(struct file_list *list, const struct options *options
     if (!status && !list->count)
         status =
             fail(failure, STATUS_BAD_PARAM, "there is no picture in %.200s", options->sources[0]);
-    if (!status) status = check_names(list, failure);
+    if (!status) status = check_names(options, list, failure);
     if (!status) status = check_sources(options, list, failure);
     if (!status && options->resume) drop_done(list, options);
     return status;

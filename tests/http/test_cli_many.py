@@ -113,6 +113,8 @@ def test_many_resume(folder):
     (["in/a.png", "in/sub/a.png", "--out-dir", "out"], "in/a.png and in/sub/a.png would have one result, out/a.png"),
     (["in/a.png", "in/b.PNG", "--out-dir", "in/sub/.."], "would be replaced, and is one of the files to read"),
     (["in", "--out-dir", "out"], "in is a folder: --recursive"),
+    pytest.param(["resize", "in/a1.png", "in/a.png", "--out-dir", "out", "--widths", "20,120", "--name", "%n%w.%e"],
+                 " would have one result, out/a120.png", marks=needs("resize")),
     (["rezise:width=3", "in/a.png", "--out-dir", "out"], 'there is no operator "rezise"'),
     (["in/a.png", "--out-dir", "out", "--name", "x.png"], "--name must be a name with %n in it"),
     (["in/a.png", "--out-dir", "out", "--name", "%n-%w"], "a width of --widths"),
