@@ -205,8 +205,9 @@ static void an_operator_of_one_depth_takes_no_other(void **state) {
     assert_int_equal(plan_shapes(&plan, &in, 100, shapes, &failure), STATUS_OK);
     in = image_shape(4, 3, 1, 8);
     assert_int_equal(plan_shapes(&plan, &in, 100, shapes, &failure), STATUS_MISMATCH);
-    assert_string_equal(failure.message, "only_16 takes images of 16 bits a sample, and this one "
-                                         "has 8 bits a sample");
+    assert_string_equal(failure.message,
+                        "only_16 takes images of 16 bits a sample, and this one has 8 bits a "
+                        "sample; put the step depth with bits=16 before it");
 }
 
 /* One step is enough, wherever it stands. */
