@@ -174,8 +174,10 @@ static enum status set_int(struct params *params, int index, const struct param 
         return STATUS_OK;
     }
     if (!param_integer(value, &number))
-        return fail(failure, STATUS_BAD_PARAM, "%s: %s must be an integer %ld..%ld, not \"%s\"",
-                    owner, param->name, param->min, param->max, param_shown(value, shown));
+        return fail(failure, STATUS_BAD_PARAM, "%s: %s must be an integer %ld..%ld%s, not \"%s\"",
+                    owner, param->name, param->min, param->max,
+                    param->share ? " or a percentage up to 100000%" : "",
+                    param_shown(value, shown));
     if (number < param->min || number > param->max)
         return fail(failure, STATUS_BAD_PARAM, "%s: %s must be %ld..%ld, not %ld", owner,
                     param->name, param->min, param->max, number);

@@ -66,21 +66,26 @@ static bool write_all(int fd, const uint8_t *bytes, size_t length) {
     return true;
 }
 
-/* FLAGS: of open, for a file that is there. */
-static enum status write_file(const char *path, int flags, const uint8_t *bytes, size_t length,
-                              struct failure *failure) {
+/* FLAGS: of open, for a file that is there. False: errno says why; a part of a file is removed. */
+static bool write_file(const char *path, int flags, const uint8_t *bytes, size_t length) {
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
-    if (fd < 0) return cannot("write", path, failure);
+    if (fd < 0) return false;
+    struct stat facts;
+    const bool file = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode);
     bool good = write_all(fd, bytes, length);
-    if (close(fd) != 0) good = false;
-    return good ? STATUS_OK : cannot("write", path, failure);
+    int error = errno;
+    if (close(fd) != 0 && good) good = false, error = errno;
+    if (!good && file) unlink(path);
+    errno = error;
+    return good;
 }
 
 enum status files_write(const char *path, const uint8_t *bytes, size_t length,
                         struct failure *failure) {
-    if (strcmp(path, "-") != 0) return write_file(path, O_TRUNC, bytes, length, failure);
-    return write_all(STDOUT_FILENO, bytes, length) ? STATUS_OK
-                                                   : cannot("write", "standard output", failure);
+    const bool standard = strcmp(path, "-") == 0;
+    const bool good = standard ? write_all(STDOUT_FILENO, bytes, length)
+                               : write_file(path, O_TRUNC, bytes, length);
+    return good ? STATUS_OK : cannot("write", standard ? "standard output" : path, failure);
 }
 
 bool files_make_folders(const char *path) {
@@ -96,15 +101,23 @@ bool files_make_folders(const char *path) {
     return true;
 }
 
+bool files_beside(const char *path, const char *name, char beside[PATH_MAX]) {
+    const char *slash = strrchr(path, '/');
+    const int folder = slash ? (int)(slash + 1 - path) : 0;
+    errno = ENAMETOOLONG;
+    return snprintf(beside, PATH_MAX, "%.*s%s", folder, path, name) < PATH_MAX;
+}
+
 enum status files_replace(const char *path, const char *temporary, const uint8_t *bytes,
                           size_t length, struct failure *failure) {
-    unlink(temporary); /* a link that others put there is not followed */
-    enum status status = write_file(temporary, O_EXCL, bytes, length, failure);
-    bool good = status == STATUS_OK && rename(temporary, path) == 0;
-    if (!status && !good && errno == ENOENT)
-        good = files_make_folders(path) && rename(temporary, path) == 0;
-    if (good) return STATUS_OK;
-    if (!status) status = cannot("write", path, failure);
-    unlink(temporary);
+    char beside[PATH_MAX];
+    if (!files_beside(path, temporary, beside)) return cannot("write", path, failure);
+    unlink(beside); /* a link that others put there is not followed */
+    bool written = write_file(beside, O_EXCL, bytes, length);
+    if (!written && errno == ENOENT)
+        written = files_make_folders(path) && write_file(beside, O_EXCL, bytes, length);
+    if (written && rename(beside, path) == 0) return STATUS_OK;
+    const enum status status = cannot("write", path, failure);
+    if (written) unlink(beside);
     return status;
 }

@@ -3,7 +3,8 @@
  *
  * Used by:  one_run.c, command_sign.c, tests/bench/burin-bench/picture.c.
  * Owns:     nothing: the caller frees the bytes of files_read, also after a failure.
- * Fails:    STATUS_INTERNAL with the path and the system's reason; STATUS_NO_MEMORY.
+ * Fails:    STATUS_INTERNAL with the path and the system's reason; STATUS_NO_MEMORY. No part of a
+ *           file is left.
  * Threads:  any; no state.
  */
 #ifndef BURIN_FILES_H
@@ -11,6 +12,7 @@
 
 #include "pipeline/status.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -19,10 +21,13 @@ enum status files_read(const char *path, uint8_t **bytes, size_t *length, struct
 enum status files_write(const char *path, const uint8_t *bytes, size_t length,
                         struct failure *failure);
 
-/* Writes TEMPORARY, which is on the same file system, and renames it to PATH, whose folders are
- * made if they are missing. After a failure neither is left. */
+/* Writes a file of the name TEMPORARY in PATH's folder, which is made if it is missing, and renames
+ * it to PATH. After a failure PATH is as it was, and the other is gone. */
 enum status files_replace(const char *path, const char *temporary, const uint8_t *bytes,
                           size_t length, struct failure *failure);
+
+/* Sets BESIDE to the path of NAME in PATH's folder; false: it is too long, and errno says so. */
+bool files_beside(const char *path, const char *name, char beside[PATH_MAX]);
 
 /* Makes the folders of PATH up to its last slash; false: errno says why. */
 bool files_make_folders(const char *path);

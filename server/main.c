@@ -53,5 +53,10 @@ int main(int argc, char **argv) {
     }
     if (strcmp(name, "--version") == 0) name = "version";
     const struct command *command = command_find(name);
-    return command ? command->run(argc - 1, argv + 1) : unknown(name);
+    if (!command) return unknown(name);
+    const int code = command->run(argc - 1, argv + 1);
+    if (strcmp(name, "serve") == 0 || code) return code; /* a daemon goes on without its log */
+    if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
+    fputs("burin: cannot write all of standard output\n", stderr);
+    return 1;
 }

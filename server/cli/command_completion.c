@@ -28,32 +28,33 @@ static const char bash[] =
     "    COMPREPLY=()\n"
     "    while IFS=$'\\t' read -r word _; do\n"
     "        if [[ $word == :files ]]; then\n"
-    "            compopt -o filenames 2>/dev/null\n"
+    "            compopt -o filenames -o default 2>/dev/null\n"
     "            mapfile -t -O ${#COMPREPLY[@]} COMPREPLY \\\n"
     "                < <(compgen -f -- \"${words[-1]#\"$cut\"}\")\n"
     "        else\n"
     "            [[ $word == *= ]] && compopt -o nospace 2>/dev/null\n"
     "            COMPREPLY+=(\"${word#\"$cut\"}\")\n"
     "        fi\n"
-    "    done < <(\"${words[0]}\" completion words -- \"${words[@]:1}\" 2>/dev/null)\n"
+    "    done < <(\"${words[0]/#\\~/$HOME}\" completion words -- \"${words[@]:1}\" 2>/dev/null)\n"
     "}\n"
     "complete -F _burin burin\n";
 
 static const char zsh[] =
     "#compdef burin\n"
     "_burin() {\n"
-    "    local -a names shown\n"
+    "    local -a names shown end\n"
     "    local line files\n"
     "    local -a asked=(\"${(@)words[2,CURRENT-1]}\" \"$PREFIX\")\n"
-    "    for line in \"${(@f)$($words[1] completion words -- \"$asked[@]\" 2>/dev/null)}\"; do\n"
+    "    for line in \"${(@f)$(${~words[1]} completion words -- \"$asked[@]\" 2>/dev/null)}\"; do\n"
     "        if [[ $line == :files ]]; then\n"
     "            files=1\n"
     "        elif [[ -n $line ]]; then\n"
     "            names+=(\"${line%%$'\\t'*}\")\n"
-    "            shown+=(\"${line/$'\\t'/ -- }\")\n"
+    "            shown+=(\"${${line/$'\\t'/ -- }% -- }\")\n"
     "        fi\n"
     "    done\n"
-    "    (( $#names )) && compadd -Q -l -d shown -a names\n"
+    "    [[ $names[1] == *= ]] && end=(-S '')\n"
+    "    (( $#names )) && compadd \"$end[@]\" -Q -l -d shown -a names\n"
     "    [[ -n $files ]] && _files\n"
     "}\n"
     "if [[ $funcstack[1] == _burin ]]; then\n"
@@ -65,12 +66,13 @@ static const char zsh[] =
 static const char fish[] =
     "function __burin_words\n"
     "    set -l before (commandline -opc)\n"
-    "    set -l current (commandline -ct)\n"
+    "    set -l current (commandline -ct | string replace -r '^[\"\\']' '')\n"
     "    test -n \"$current\"; or set current ''\n"
-    "    $before[1] completion words -- $before[2..-1] $current 2>/dev/null \\\n"
-    "        | string match -v :files\n"
+    "    set -l program (string replace -r '^~' $HOME $before[1])\n"
+    "    $program completion words -- $before[2..-1] $current 2>/dev/null\n"
     "end\n"
-    "complete -c burin -a '(__burin_words)'\n";
+    "complete -c burin -f -a '(__burin_words | string match -v :files)'\n"
+    "complete -c burin -n '__burin_words | string match -q :files' -F\n";
 
 static const struct shell {
     const char *name, *script, *install;
@@ -204,13 +206,16 @@ static bool takes_value(const char *command, const char *flag, char range[FORMAT
 
 static void complete(int count, char **words) {
     const char *word = words[count - 1], *before = count > 2 ? words[count - 2] : "";
-    char range[FORMAT_LIST_MAX] = "a file";
+    const char *equals = *word == '-' ? strchr(word, '=') : NULL;
+    const size_t kept = equals ? (size_t)(equals + 1 - word) : 0;
+    char flag[KEY_FLAG_MAX], range[FORMAT_LIST_MAX] = "a file";
+    if (equals) snprintf(flag, sizeof flag, "%.*s", (int)kept - 1, word), before = flag;
     for (int i = 0; count == 1 && command_at(i); i++)
         offer(word, 0, command_at(i)->name, "", command_at(i)->summary);
     const struct command *command = count > 1 ? command_find(words[0]) : NULL;
     if (!command) return;
     if (takes_value(command->name, before, range)) {
-        if (!offer_range(word, 0, range)) offer_files();
+        if (!offer_range(word, kept, range)) offer_files();
     } else if (*word == '-') {
         offer_flags(word, command);
     } else if (strcmp(command->name, "run") == 0) {

@@ -6,6 +6,7 @@
 #include "server/cli/options.h"
 #include "server/cli/run_report.h"
 
+#include <signal.h>
 #include <string.h>
 
 int command_run(int argc, char **argv) {
@@ -19,5 +20,6 @@ int command_run(int argc, char **argv) {
     if (status == STATUS_OK) status = one_run_alone(&options, lines, &failure);
     if (status == STATUS_OK) return 0;
     run_report_failure(lines ? options.input : NULL, status, &failure, lines);
+    if (status == STATUS_CANCELLED) fflush(stdout), raise(SIGINT); /* so that scripts end, too */
     return status == STATUS_BAD_PARAM ? 2 : 1;
 }

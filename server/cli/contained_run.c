@@ -2,9 +2,9 @@
 /* How it works. A child of fork() sees the input where it is. It opens a lane and threads of its
  * own, because threads are not copied, and leaves result, values, times and its verdict in memory
  * that both share. A pipe that only the child holds closes with its end; until then the parent
- * copies the progress for the line on the terminal. A Ctrl-C ends the child, and the parent says
- * which operator ran. Where only the child learns what steps cut off, the parent makes room for the
- * result when it knows. */
+ * copies the progress for the line on the terminal. The parent passes a SIGINT on to the child, and
+ * then says which operator ran. Where only the child learns what steps cut off, the parent makes
+ * room for the result when it knows. */
 #include "server/cli/contained_run.h"
 
 #include "pipeline/registry.h"
@@ -97,6 +97,12 @@ static enum status make_room(const struct contained *run, struct failure *failur
 
 /* ---- the child */
 
+static volatile sig_atomic_t child; /* 0: none */
+
+static void stop_child(int number) {
+    if (child) kill((pid_t)child, number);
+}
+
 static enum status work(const struct contained *run) {
     struct shared *shared = run->shared;
     struct run_item item = *run->item;
@@ -122,7 +128,7 @@ static pid_t start(const struct contained *run, const int ends[2]) {
     if (pid) return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
-    signal(SIGINT, SIG_DFL);
+    if (signal(SIGINT, SIG_DFL) != stop_child) signal(SIGINT, SIG_IGN);
     close(ends[0]);
     run->shared->status = work(run);
     _exit(0);
@@ -142,6 +148,7 @@ static int await(const struct contained *run, pid_t pid, int pipe) {
         progress_step(to, __atomic_load_n(&from->step, __ATOMIC_RELAXED));
         progress_report(to, done, __atomic_load_n(&from->total, __ATOMIC_RELAXED));
     }
+    child = 0;
     while (waitpid(pid, &how, 0) < 0 && errno == EINTR) continue;
     return how;
 }
@@ -173,9 +180,10 @@ static enum status run_child(struct contained *run, struct failure *failure) {
     if (item->progress) shared->progress = *item->progress;
     if (pipe2(ends, O_CLOEXEC) < 0)
         return fail(failure, STATUS_INTERNAL, "the system has no pipe: %s", strerror(errno));
-    void (*before)(int) = signal(SIGINT, SIG_IGN);
-    if (before != SIG_DFL && before != SIG_ERR) signal(SIGINT, before);
+    void (*before)(int) = signal(SIGINT, stop_child);
+    if (before == SIG_IGN) signal(SIGINT, before);
     const pid_t pid = start(run, ends);
+    child = pid > 0 ? pid : 0;
     close(ends[1]);
     const int how = pid > 0 ? await(run, pid, ends[0]) : 0;
     close(ends[0]);

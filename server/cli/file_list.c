@@ -94,9 +94,7 @@ static bool is_newer(const struct stat *a, const struct stat *b) {
            (a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec > b->st_mtim.tv_nsec);
 }
 
-/* The results of one pair: one, or one of each width. False: there are no more, or the name is too
- * long. */
-static bool output_at(const struct options *options, const struct file_pair *pair, int index,
+bool file_list_output(const struct options *options, const struct file_pair *pair, int index,
                       char path[PATH_MAX]) {
     if (index >= (options->widths.count ? options->widths.count : 1)) return false;
     const uint32_t width = options->widths.count ? options->widths.widths[index] : 0;
@@ -108,7 +106,7 @@ static bool is_done(const struct options *options, const struct file_pair *pair)
     struct stat source, output;
     char path[PATH_MAX];
     bool done = stat(pair->source, &source) == 0;
-    for (int i = 0; done && output_at(options, pair, i, path); i++)
+    for (int i = 0; done && file_list_output(options, pair, i, path); i++)
         done = stat(path, &output) == 0 && is_newer(&output, &source);
     return done;
 }
@@ -157,12 +155,17 @@ static enum status walk_folder(struct walk *walk, const char *path, const char *
         const bool fits =
             snprintf(inner, PATH_MAX, "%s/%s", path, name) < PATH_MAX &&
             snprintf(below, PATH_MAX, "%s%s%s", folder, *folder ? "/" : "", name) < PATH_MAX;
-        if (status || !fits || lstat(inner, &facts) != 0) continue;
+        if (!status && !fits)
+            status = fail(walk->failure, STATUS_BAD_PARAM, "%.200s: its path is too long", inner);
+        if (status || lstat(inner, &facts) != 0) continue;
         const bool link = S_ISLNK(facts.st_mode);
         if (link && stat(inner, &facts) != 0) continue;
         const bool results =
             facts.st_ino == walk->out_dir.st_ino && facts.st_dev == walk->out_dir.st_dev;
-        if (S_ISDIR(facts.st_mode) && !link && !results && deep < FOLDERS_DEEP_MAX)
+        if (S_ISDIR(facts.st_mode) && !link && !results && deep == FOLDERS_DEEP_MAX)
+            status = fail(walk->failure, STATUS_BAD_PARAM, "%.200s is more than %d folders deep",
+                          inner, FOLDERS_DEEP_MAX);
+        else if (S_ISDIR(facts.st_mode) && !link && !results)
             status = walk_folder(walk, inner, below, deep + 1);
         else if (S_ISREG(facts.st_mode) && format_read_from(options_extension(name)))
             status = add(walk, inner, folder);
@@ -184,22 +187,35 @@ static enum status take(struct walk *walk, char *path) {
 
 /* ---- checks of the whole list */
 
-static int by_output(const void *a, const void *b) {
-    const struct file_pair *const *left = a, *const *right = b;
-    return strcmp((*left)->output, (*right)->output);
+struct result {
+    char *path; /* heap */
+    const char *source;
+};
+
+static int by_path(const void *a, const void *b) {
+    return strcmp(((const struct result *)a)->path, ((const struct result *)b)->path);
 }
 
-static enum status check_names(const struct file_list *list, struct failure *failure) {
-    const struct file_pair **sorted = malloc((list->count + 1) * sizeof *sorted);
-    enum status status = sorted ? STATUS_OK : no_memory(failure);
-    for (size_t i = 0; sorted && i < list->count; i++) sorted[i] = &list->pairs[i];
-    if (sorted) qsort(sorted, list->count, sizeof *sorted, by_output);
-    for (size_t i = 1; !status && i < list->count; i++)
-        if (strcmp(sorted[i - 1]->output, sorted[i]->output) == 0)
+static enum status check_names(const struct options *options, const struct file_list *list,
+                               struct failure *failure) {
+    const size_t each = options->widths.count ? (size_t)options->widths.count : 1;
+    struct result *results = calloc(list->count * each + 1, sizeof *results);
+    enum status status = results ? STATUS_OK : no_memory(failure);
+    size_t count = 0;
+    char path[PATH_MAX];
+    for (size_t i = 0; !status && i < list->count; i++)
+        for (int w = 0; !status && file_list_output(options, &list->pairs[i], w, path); w++) {
+            results[count] = (struct result){ strdup(path), list->pairs[i].source };
+            if (!results[count++].path) status = no_memory(failure);
+        }
+    if (!status) qsort(results, count, sizeof *results, by_path);
+    for (size_t i = 1; !status && i < count; i++)
+        if (by_path(&results[i - 1], &results[i]) == 0)
             status =
                 fail(failure, STATUS_BAD_PARAM, "%.120s and %.120s would have one result, %.120s",
-                     sorted[i - 1]->source, sorted[i]->source, sorted[i]->output);
-    free(sorted);
+                     results[i - 1].source, results[i].source, results[i].path);
+    for (size_t i = 0; i < count; i++) free(results[i].path);
+    free(results);
     return status;
 }
 
@@ -226,7 +242,7 @@ static enum status check_sources(const struct options *options, const struct fil
             sources[count++] = (struct identity){ facts.st_dev, facts.st_ino };
     if (sources) qsort(sources, count, sizeof *sources, by_identity);
     for (size_t i = 0; !status && i < list->count; i++)
-        for (int w = 0; !status && output_at(options, &list->pairs[i], w, path); w++) {
+        for (int w = 0; !status && file_list_output(options, &list->pairs[i], w, path); w++) {
             if (stat(path, &facts) != 0) continue;
             const struct identity id = { facts.st_dev, facts.st_ino };
             if (bsearch(&id, sources, count, sizeof id, by_identity))
@@ -265,7 +281,7 @@ enum status file_list_make(struct file_list *list, const struct options *options
     if (!status && !list->count)
         status =
             fail(failure, STATUS_BAD_PARAM, "there is no picture in %.200s", options->sources[0]);
-    if (!status) status = check_names(list, failure);
+    if (!status) status = check_names(options, list, failure);
     if (!status) status = check_sources(options, list, failure);
     if (!status && options->resume) drop_done(list, options);
     return status;

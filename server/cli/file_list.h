@@ -7,12 +7,15 @@
  *           with one result, a result that would replace a source. A source that cannot be read
  *           stays in the list, and fails when its turn comes.
  * Threads:  one.
- * Limits:   FOLDERS_DEEP_MAX folders one in the other; links to folders are not followed.
+ * Limits:   FOLDERS_DEEP_MAX folders one in the other, more are an error; links to folders are not
+ *           followed.
  */
 #ifndef BURIN_FILE_LIST_H
 #define BURIN_FILE_LIST_H
 
 #include "server/cli/options.h"
+
+#include <limits.h>
 
 enum { FOLDERS_DEEP_MAX = 64 };
 
@@ -28,6 +31,12 @@ struct file_list {
 
 enum status file_list_make(struct file_list *list, const struct options *options,
                            struct failure *failure);
+
+/* Sets PATH of PAIR's result INDEX: it has one, or one of each width. False: there are no more, or
+ * the name is too long. */
+bool file_list_output(const struct options *options, const struct file_pair *pair, int index,
+                      char path[PATH_MAX]);
+
 void file_list_release(struct file_list *list);
 
 #endif

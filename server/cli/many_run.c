@@ -106,9 +106,11 @@ static void wait_for_memory(const struct one_run_place *place, size_t bytes) {
         _exit(1);
 }
 
-/* Writes where this worker, of the process PID, writes its results before they are renamed. */
-static void name_temporary(const struct options *options, pid_t pid, char path[PATH_MAX]) {
-    snprintf(path, PATH_MAX, "%s/.burin-%d", options->out_dir, (int)pid);
+enum { TEMPORARY_MAX = 32 };
+
+/* Writes the name that the results of the worker PID have before they are renamed. */
+static void name_temporary(pid_t pid, char name[TEMPORARY_MAX]) {
+    snprintf(name, TEMPORARY_MAX, ".burin-%d", (int)pid);
 }
 
 static struct message run_file(struct one_run *run, const struct many *many, long file,
@@ -129,13 +131,13 @@ static struct message run_file(struct one_run *run, const struct many *many, lon
 
 /* Runs files until the command closes its end. */
 static _Noreturn void work(const struct many *many, int fd, pid_t parent) {
-    char temporary[PATH_MAX];
+    char temporary[TEMPORARY_MAX];
     const struct place place = { .place = { .temporary = temporary,
                                             .memory_bytes = many->share,
                                             .wait_for_memory = wait_for_memory },
                                  .fd = fd };
     struct message ready = { .kind = MESSAGE_READY };
-    name_temporary(many->options, getpid(), temporary);
+    name_temporary(getpid(), temporary);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     mallopt(M_MMAP_THRESHOLD, HEAP_KEPT);
@@ -176,15 +178,23 @@ static bool start_worker(struct many *many, struct worker *worker) {
     return true;
 }
 
+/* Removes what WORKER, which has ended, may have left of its file. */
+static void remove_temporary(const struct many *many, const struct worker *worker) {
+    char name[TEMPORARY_MAX], path[PATH_MAX], beside[PATH_MAX];
+    if (worker->file == NO_FILE) return;
+    const struct file_pair *pair = &many->list.pairs[worker->file];
+    name_temporary(worker->pid, name);
+    for (int w = 0; file_list_output(many->options, pair, w, path); w++)
+        if (files_beside(path, name, beside)) unlink(beside);
+}
+
 /* Ends and awaits WORKER, with its unfinished file; returns its wait status. */
 static int end_worker(struct many *many, struct worker *worker, bool killed) {
-    char temporary[PATH_MAX];
     int status = 0;
     close(worker->fd);
     if (killed) kill(worker->pid, SIGKILL);
     while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR) continue;
-    name_temporary(many->options, worker->pid, temporary);
-    unlink(temporary);
+    remove_temporary(many, worker);
     worker->pid = 0;
     many->running--;
     return status;
@@ -291,6 +301,7 @@ static void take_message(struct many *many, struct worker *worker) {
         refuse(many, &message.failure);
     } else if (message.kind == MESSAGE_MEMORY) {
         worker->wants = message.memory_bytes;
+        worker->holds = 0; /* of the width before, whose memory is used again */
     } else if (message.kind == MESSAGE_DONE) {
         take_result(many, worker, &message);
     } else if (is_superfluous(many, &message)) {
@@ -348,8 +359,8 @@ static enum status prepare(struct many *many, struct options *options, struct fa
     enum status status = file_list_make(&many->list, options, failure);
     if (status) return status;
     if (snprintf(folder, sizeof folder, "%s/", options->out_dir) >= PATH_MAX - 32 ||
-        !files_make_folders(folder))
-        return fail(failure, STATUS_BAD_PARAM, "cannot make the folder %.150s: %s",
+        !files_make_folders(folder) || access(folder, W_OK | X_OK) != 0)
+        return fail(failure, STATUS_BAD_PARAM, "cannot write to the folder %.150s: %s",
                     options->out_dir, strerror(errno));
     device_cpu.describe(0, &facts, failure);
     many->jobs = options->jobs ? options->jobs : facts.multiprocessors;
@@ -365,11 +376,15 @@ static enum status prepare(struct many *many, struct options *options, struct fa
 
 /* Workers hold the signals back, too: the command ends them. */
 static void take_signals(struct many *many) {
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction action;
+        sigaction(numbers[i], NULL, &action);
+        /* nohup, and a shell's background, have some ignored: a signalfd would see them */
+        if (action.sa_handler != SIG_IGN) sigaddset(&set, numbers[i]);
+    }
     sigprocmask(SIG_BLOCK, &set, &many->usual_signals);
     many->signals = signalfd(-1, &set, SFD_CLOEXEC);
 }

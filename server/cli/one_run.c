@@ -56,7 +56,7 @@ struct state {
     const struct one_run_place *of_many; /* NULL: this run has one file */
     size_t lane_bytes, written_bytes;    /* of the open lane, of all results */
     bool beyond_share;                   /* of one of many: it took much memory */
-    uint32_t all_notes;
+    uint32_t all_notes, width;           /* `width`: of --widths, for the name; 0: none */
 };
 
 /* ---- files */
@@ -360,14 +360,14 @@ static enum status lay_out(struct state *state, struct failure *failure) {
     return status;
 }
 
-/* Sets PATH of the result. One of many goes there by way of a temporary name. */
+/* Sets PATH of the result. One of many has a name that file_list.c has checked: with the width that
+ * was asked for. */
 static enum status write_result(struct state *state, char path[PATH_MAX], struct failure *failure) {
-    const uint32_t width = state->options.widths.count ? state->item.out.width : 0;
-    const char *output = state->options.output;
+    if (state->width && !state->of_many) state->width = state->item.out.width;
     path[0] = '\0';
-    if (!output) return STATUS_OK;
+    if (!state->options.output) return STATUS_OK;
     progress_line_stage(&state->line, "writing");
-    if (!options_path(output, width, path, PATH_MAX))
+    if (!options_path(state->options.output, state->width, path, PATH_MAX))
         return fail(failure, STATUS_BAD_PARAM, "OUTPUT's name is too long");
     if (state->of_many)
         return files_replace(path, state->of_many->temporary, state->result, state->result_length,
@@ -408,7 +408,8 @@ static void start_line(struct state *state) {
 static enum status make_width(struct state *state, int index, struct failure *failure) {
     const struct plan plan = state->options.plan;
     char text[16];
-    snprintf(text, sizeof text, "%u", state->options.widths.widths[index]);
+    state->width = state->options.widths.widths[index];
+    snprintf(text, sizeof text, "%u", state->width);
     enum status status = plan_set(&state->options.plan, "width", text, failure);
     if (status == STATUS_OK) status = make_result(state, failure);
     free(state->result);

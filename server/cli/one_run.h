@@ -16,7 +16,7 @@
 
 /* A worker's place among others. */
 struct one_run_place {
-    const char *temporary; /* the name under which it writes, on the file system of the results */
+    const char *temporary; /* the name under which it writes, in the folder of each result */
     size_t memory_bytes;   /* for a file; one that takes more waits */
     void (*wait_for_memory)(const struct one_run_place *place, size_t bytes);
 };

@@ -142,6 +142,12 @@ void run_report_members(const char *path, json_t *object, FILE *lines) {
     fputs("}\n", lines);
 }
 
+/* Whether MESSAGE has the name SOURCE, as in "cannot open SOURCE: ...". */
+static bool is_named(const char *message, const char *source) {
+    const char *found = strstr(message, source);
+    return found > message && found[-1] == ' ' && found[strlen(source)] == ':';
+}
+
 void run_report_failure(const char *source, enum status status, const struct failure *failure,
                         FILE *lines) {
     const char *message = *failure->message ? failure->message : status_name(status);
@@ -150,7 +156,7 @@ void run_report_failure(const char *source, enum status status, const struct fai
                     lines);
         fputs("}\n", lines);
     } else {
-        const bool named = !source || strstr(message, source);
+        const bool named = !source || is_named(message, source);
         fprintf(stderr, "burin: %s%s%s\n", named ? "" : source, named ? "" : ": ", message);
     }
 }

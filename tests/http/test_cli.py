@@ -9,8 +9,10 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -463,6 +465,19 @@ def test_run_fails(files, arguments, message):
 
 def test_run_to_a_full_disk(files):
     assert "No space left" in refused("run", "in.png", "/dev/full", status=1, cwd=files)
+
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([os.path.abspath(BURIN), "ops"], stdout=full, stderr=subprocess.PIPE, **TEXT)
+    assert (done.returncode, done.stderr) == (1, "burin: cannot write all of standard output\n")
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    for arguments in (["o.ppm"], ["--out-dir", "few", "--name", "o.ppm%n"]):  # no part of a file is left
+        assert re.search(r"cannot write (few/)?o.ppm\S*: File too large", burin(
+            "run", "--type", "pnm", "in.png", *arguments, cwd=files, preexec_fn=limit, **TEXT).stderr)
+    assert not (files / "o.ppm").exists() and os.listdir(files / "few") == []
 
 
 def on_a_terminal(*arguments, feed=None):

@@ -46,6 +46,8 @@ def test_many_equal_one_by_one(folder):
     done = run(folder, "resize:width=20", "in/a.png", "in/bad.png", "in/b.PNG", "none.jpg", "--out-dir", "out/new")
     assert done.returncode == 1
     assert re.fullmatch(r"4 files in [\d.]+ s, 2 failed; read [\d.]+ kB, wrote [\d.]+ kB\n", done.stdout)
+    (folder / "a").write_bytes(b"no picture")  # a name that is in every message
+    assert run(folder, "flip", "a", "--out-dir", "out").stderr.startswith("burin: a: the data")
     missing, bad = sorted(done.stderr.splitlines())
     assert bad.startswith("burin: in/bad.png: the data is not an image of a known format")
     assert missing == "burin: cannot open none.jpg: No such file or directory"
@@ -76,6 +78,13 @@ def test_many_names_types_and_widths(folder):
         assert os.path.getsize(folder / result["output"]) == result["bytes"] and result["ms"] > 0 and result["notes"] == []
     assert (summary["files"], summary["failed"], summary["skipped"], summary["not_done"]) == (2, 0, 0, 0)
     assert summary["written_bytes"] == sum(r["bytes"] for r in results)
+    # The widths asked for are in the names, also where the picture has fewer pixels: so no source is replaced, and --resume finds all.
+    (folder / "in/c-61.png").write_bytes(source := png(smooth(9, 9)))
+    (folder / "in/c.png").write_bytes(png(smooth(61, 47)))
+    for skipped in (0, 2):
+        done = run(folder, "resize:enlarge=false", "in/c.png", "in/c-61.png", "--out-dir", "in", "--widths", "70,80", "--resume", "--json")
+        assert done.returncode == 0 and json.loads(done.stdout.splitlines()[-1])["skipped"] == skipped
+    assert (folder / "in/c-61.png").read_bytes() == source and Image.open(folder / "in/c-80.png").size == (61, 47)
     done = run(folder, "mean", "in/a.png", "in/bad.png", "--out-dir", "out", "--type", "jpeg", "--json", "--jobs", "1")
     one, bad, summary = map(json.loads, done.stdout.splitlines())
     assert one["output"] == "out/a.jpg" and one["values"][0]["value"] == pytest.approx(smooth(40, 30).mean((0, 1)).tolist())
@@ -104,12 +113,15 @@ def test_many_resume(folder):
     (["in/a.png", "in/sub/a.png", "--out-dir", "out"], "in/a.png and in/sub/a.png would have one result, out/a.png"),
     (["in/a.png", "in/b.PNG", "--out-dir", "in/sub/.."], "would be replaced, and is one of the files to read"),
     (["in", "--out-dir", "out"], "in is a folder: --recursive"),
+    pytest.param(["resize", "in/a1.png", "in/a.png", "--out-dir", "out", "--widths", "20,120", "--name", "%n%w.%e"],
+                 " would have one result, out/a120.png", marks=needs("resize")),
     (["rezise:width=3", "in/a.png", "--out-dir", "out"], 'there is no operator "rezise"'),
     (["in/a.png", "--out-dir", "out", "--name", "x.png"], "--name must be a name with %n in it"),
     (["in/a.png", "--out-dir", "out", "--name", "%n-%w"], "a width of --widths"),
     (["in/a.png", "--out-dir", "out", "--name", "%n.bmp"], 'burin does not write ".bmp": --name must end in'),
     pytest.param(["resize", "in/a.png", "--out-dir", "out", "--widths", "3", "--name", "%n.png"], "--name must contain %w", marks=needs("resize")),
-    (["in/a.png", "--out-dir", "in/notes.txt/x"], "cannot make the folder in/notes.txt/x: Not a directory"),
+    (["in/a.png", "--out-dir", "in/notes.txt/x"], "cannot write to the folder in/notes.txt/x: Not a directory"),
+    (["in/a.png", "--out-dir", "in/notes.txt"], "cannot write to the folder in/notes.txt: Not a directory"),
     (["in/a.png", "-", "--out-dir", "out"], "not standard input"), (["--out-dir", "out"], "INPUT is missing"),
     (["in/a.png", "out.png", "--jobs", "2"], "need --out-dir"), (["in/a.png", "--out-dir", "out", "--timing"], "--json"),
     (["in/a.png", "--out-dir", "out", "--device", "cuda:99"], 'no device "cuda:99"')])
@@ -141,7 +153,7 @@ def test_many_stop_without_half_a_file(folder):
     ours, theirs = pty.openpty()
     process = subprocess.Popen([os.path.abspath(BURIN), "run", "flip", "0.pgm", "1.pgm", "2.pgm", "--out-dir", "out", "--jobs", "1"],
                                cwd=folder, stderr=theirs, stdout=subprocess.PIPE, text=True,
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                               preexec_fn=lambda: (signal.signal(signal.SIGINT, signal.SIG_DFL), signal.signal(signal.SIGHUP, signal.SIG_IGN)))
     os.close(theirs)
     text = b""
     while b"1 of 3 files" not in text and select.select([ours], [], [], PATIENCE_S)[0]:
@@ -149,6 +161,7 @@ def test_many_stop_without_half_a_file(folder):
     with open(f"/proc/{process.pid}/task/{process.pid}/children") as f:
         worker, = f.read().split()
     (folder / f"out/.burin-{worker}").write_bytes(b"half a file")
+    process.send_signal(signal.SIGHUP)  # as under nohup: it is ignored
     process.send_signal(signal.SIGINT)
     summary = process.communicate(timeout=PATIENCE_S)[0]
     while select.select([ours], [], [], 0)[0] and not text.endswith(b"\r\x1b[K"):

@@ -31,6 +31,7 @@ def test_words():
     assert words("run", "--damaged", "") == ["accept", "refuse"][::-1] and words("run", "--device", "c") == ["cpu", "cuda"]
     assert words("run", "--type", "j") == ["jpeg"] and words("run", "--out-dir", "") == words("check", "") == [":files"]
     assert words("serve", "--queue-j") == ["--queue-jobs"] and words("serve", "--log-format", "") == ["json", "text"]
+    assert words("run", "--type=j") == ["--type=jpeg"] and words("serve", "--log-format=t") == ["--log-format=text"]
     assert words("completion", "") == ["bash", "zsh", "fish"]
     for arguments in ([], ["csh"], ["bash", "zsh"], ["words"]):
         assert burin("completion", *arguments, **TEXT).returncode == 2
@@ -76,4 +77,4 @@ def test_in_fish(folder):
     rows = shell("fish", "burin completion fish | source\n" + ask + "true\n")
     for row, wanted in zip(rows, [{"run"}, {"histeq", "histogram", "histories"}, {"histeq:scale=minmax", "histeq:scale=maxabs"},
                                   {"refuse"}, {"rest.png"}], strict=True):
-        assert wanted <= set(row), rows
+        assert wanted <= set(row) and ("rest.png" in row) == ("rest.png" in wanted), rows

@@ -35,4 +35,5 @@ def test_percentages(daemon):
     answer = daemon.post("/pipeline?operations=" + urllib.parse.quote(json.dumps(steps)), pnm(image))
     assert np.array_equal(from_pnm(answer.body), image[14:26, 28:31])
     check_problem(daemon.post("/crop?width=0%25", pnm(image)), 400, "width must be 1..65535, and 0% of 60 pixels is 0")
+    check_problem(daemon.post("/crop?width=100001%25", pnm(image)), 400, "1..65535 or a percentage up to 100000%")
     check_problem(daemon.post("/histeq?bins=5%25", pnm(image)), 400, "bins must be an integer")
