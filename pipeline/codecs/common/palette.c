@@ -12,6 +12,8 @@
 
 #include <stdlib.h>
 
+#include <sys/random.h>
+
 enum {
     OPAQUE = 128,        /* from this alpha on */
     NEARLY_OPAQUE = 250, /* an entry of a greater alpha gets 255: areas stay opaque */
@@ -31,10 +33,11 @@ struct chooser {
     const struct encoding *encoding;
     const struct palette_wish *wish;
     struct palette *palette;
-    uint32_t *row;                    /* words of one row */
-    uint32_t mask;                    /* the bits of a colour that cells differ by */
-    int dropped;                      /* bits of each of red, green and blue */
-    bool clear;                       /* a pixel has alpha 0 */
+    uint32_t *row;       /* words of one row */
+    uint32_t mask;       /* the bits of a colour that cells differ by */
+    int dropped;         /* bits of each of red, green and blue */
+    bool clear;          /* a pixel has alpha 0 */
+    uint64_t multiplier; /* odd, and a secret: colours cannot be chosen to want the same slots */
     uint32_t slots[1 << HASHED_BITS]; /* a cell's number plus 1; 0: free */
     uint32_t colours[CELLS];          /* of a cell */
     struct pattern patterns[CELLS];
@@ -72,9 +75,9 @@ static enum status read_row(struct chooser *chooser, uint32_t y) {
 
 /* ---- cells */
 
-/* The slot of COLOUR's cell, or a free one for it. */
+/* The slot of COLOUR's cell, or a free one for it. The order of cells does not depend on slots. */
 static uint32_t *find_slot(struct chooser *chooser, uint32_t colour) {
-    uint32_t at = colour * 0x9e3779b1u >> (32 - HASHED_BITS);
+    uint32_t at = (uint32_t)(colour * chooser->multiplier >> (64 - HASHED_BITS));
     while (chooser->slots[at] && chooser->colours[chooser->slots[at] - 1] != colour)
         at = (at + 1) % (1u << HASHED_BITS);
     return &chooser->slots[at];
@@ -303,6 +306,9 @@ enum status palette_choose(const struct encoding *encoding, const struct palette
         chooser->palette = palette;
         chooser->row = row;
         chooser->mask = 0xffffffff;
+        if (getrandom(&chooser->multiplier, sizeof chooser->multiplier, 0) < 0)
+            chooser->multiplier = (uintptr_t)chooser * UINT64_C(0x9e3779b97f4a7c15);
+        chooser->multiplier |= 1;
         status = choose(chooser, indices);
     } else {
         fail(encoding->failure, status, "no memory for the colours of the %s",
