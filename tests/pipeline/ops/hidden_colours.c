@@ -97,8 +97,7 @@ static void shrink(struct step *step) {
         const struct param *param = &step->op->params[i];
         long *number = &step->params.number[i];
         const bool size = param->unit && strcmp(param->unit, "pixels") == 0;
-        if (size && param->example && *number == param->example)
-            *number = (param->example + 7) / 8;
+        if (size && param->example && *number == param->example) *number = (param->example + 7) / 8;
     }
 }
 
