@@ -9,10 +9,9 @@
 
 #include "pipeline/codecs/common/argb_row.h"
 #include "pipeline/codecs/common/clusters.h"
+#include "pipeline/codecs/common/hash_multiplier.h"
 
 #include <stdlib.h>
-
-#include <sys/random.h>
 
 enum {
     OPAQUE = 128,        /* from this alpha on */
@@ -33,11 +32,11 @@ struct chooser {
     const struct encoding *encoding;
     const struct palette_wish *wish;
     struct palette *palette;
-    uint32_t *row;       /* words of one row */
-    uint32_t mask;       /* the bits of a colour that cells differ by */
-    int dropped;         /* bits of each of red, green and blue */
-    bool clear;          /* a pixel has alpha 0 */
-    uint64_t multiplier; /* odd, and a secret: colours cannot be chosen to want the same slots */
+    uint32_t *row;                    /* words of one row */
+    uint32_t mask;                    /* the bits of a colour that cells differ by */
+    int dropped;                      /* bits of each of red, green and blue */
+    bool clear;                       /* a pixel has alpha 0 */
+    uint64_t multiplier;              /* of slots */
     uint32_t slots[1 << HASHED_BITS]; /* a cell's number plus 1; 0: free */
     uint32_t colours[CELLS];          /* of a cell */
     struct pattern patterns[CELLS];
@@ -306,9 +305,7 @@ enum status palette_choose(const struct encoding *encoding, const struct palette
         chooser->palette = palette;
         chooser->row = row;
         chooser->mask = 0xffffffff;
-        if (getrandom(&chooser->multiplier, sizeof chooser->multiplier, 0) < 0)
-            chooser->multiplier = (uintptr_t)chooser * UINT64_C(0x9e3779b97f4a7c15);
-        chooser->multiplier |= 1;
+        chooser->multiplier = hash_multiplier(chooser);
         status = choose(chooser, indices);
     } else {
         fail(encoding->failure, status, "no memory for the colours of the %s",
