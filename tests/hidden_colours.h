@@ -23,8 +23,8 @@ enum filling { FILLED_ZERO, FILLED_NOISE, FILLED_BRIGHT, FILLINGS };
 
 static const struct {
     uint32_t width, height;
-} hidden_sizes[] = { { 1, 1 }, { 13, 42 }, { 67, 34 } };
-enum { HIDDEN_SIZES = sizeof hidden_sizes / sizeof *hidden_sizes };
+} hidden_sizes[] = { { 1, 1 }, { 13, 42 }, { 67, 9 } };
+enum { HIDDEN_SIZES = sizeof hidden_sizes / sizeof *hidden_sizes, HIDDEN_WHOLE = 1 };
 
 /* Whether a test would take too long: PARAMS are some with few results and much work. */
 static inline bool hidden_is_long(const struct op *op, const struct params *params,

@@ -15,7 +15,8 @@ static const struct param params[] = {
                        .min = 0,
                        .max = 254 },
     [LEVELS_WHITE] = { .name = "white",
-                       .summary = "Samples from it on become the largest value; at least black + 1",
+                       .summary = "Samples from it on become the largest value; if it is not above "
+                                  "black, black + 1 takes its place",
                        .unit = "levels of 255",
                        .type = PARAM_INT,
                        .min = 1,

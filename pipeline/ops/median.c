@@ -21,9 +21,13 @@ static const struct param params[] = {
 
 enum { BANDS_MAX = 16, CHUNK = 1024, SIDE_MAX = 5, WHOLE = 32 /* samples */ };
 
+/* A window, and what is read behind its last row. */
+static size_t band_bytes(const struct op_call *call) {
+    return window_bytes(call->in.width, image_pixel_bytes(&call->in)) + WHOLE * sizeof(uint16_t);
+}
+
 static size_t median_scratch(const struct op_call *call) {
-    return BANDS_MAX * window_bytes(call->in.width, image_pixel_bytes(&call->in)) +
-           WHOLE * sizeof(uint16_t);
+    return BANDS_MAX * band_bytes(call);
 }
 
 static int median_bands(const struct op_call *call) {
@@ -40,7 +44,7 @@ static int median_bands(const struct op_call *call) {
     }
 
 /* SORTED has the columns from START - SIDE / 2 pixels on. A whole number of vectors is sorted; what
- * is then read behind the last column, from the scratch, is not used. */
+ * is then read behind the last column, from the band's scratch, is not used. */
 #define DEFINE_CHUNK(NAME, ATTRIBUTES, SAMPLE, SIDE)                                               \
     ATTRIBUTES static void NAME(const uint8_t *const rows[], uint8_t *restrict out,                \
                                 ptrdiff_t start, int samples, int channels) {                      \
@@ -115,7 +119,7 @@ static void median_band(void *argument, int index) {
         background_of(call->params->number[MEDIAN_BACKGROUND], in->channels, in->depth);
     const uint32_t reach = call->params->number[MEDIAN_SIZE] == MEDIAN_5 ? 2 : 1;
     const size_t pixel = image_pixel_bytes(in);
-    uint8_t *memory = (uint8_t *)call->scratch + (size_t)index * window_bytes(in->width, pixel);
+    uint8_t *memory = (uint8_t *)call->scratch + (size_t)index * band_bytes(call);
     const struct window window = window_make(memory, in->width, in->height, pixel, reach);
     uint32_t made = band.first < reach ? 0 : band.first - reach;
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {

@@ -15,7 +15,9 @@ static const struct param params[] = {
                           .max = 100000,
                           .def = 1000 },
     [NORMALIZE_UPPER] = { .name = "upper",
-                          .summary = "Share of the pixels that need not become white",
+                          .summary =
+                              "Share of the pixels that need not become white; nothing changes if "
+                              "it is not above lower",
                           .unit = "percent",
                           .type = PARAM_DECIMAL,
                           .min = 0,

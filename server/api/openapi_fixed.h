@@ -99,11 +99,12 @@ static const char openapi_palette_parameters[] =
     "'palette':{'name':'palette','in':'query','description':'A ~palette~ of at most 256 colours, "
     "which makes photographs less than half as large','schema':{'type':'boolean','default':false},"
     "'example':true},"
-    "'colors':{'name':'colors','in':'query','description':'The most of a ~palette~ with a palette, "
-    "which it has then','schema':{'type':'integer','minimum':2,'maximum':256,'default':256},"
-    "'example':16},"
+    "'colors':{'name':'colors','in':'query','description':'The most colours in the palette of a "
+    "~palette~; given alone, it asks for a palette, too','schema':{'type':'integer','minimum':2,"
+    "'maximum':256,'default':256},'example':16},"
     "'dither':{'name':'dither','in':'query','description':'Of a ~palette~ with a palette: colours "
-    "between two become patterns','schema':{'type':'boolean','default':false},'example':true},";
+    "between two of it become patterns','schema':{'type':'boolean','default':false},"
+    "'example':true},";
 
 static const char openapi_file_parameters[] =
     "'quality':{'name':'quality','in':'query','description':'Of a ~quality~','schema':{"

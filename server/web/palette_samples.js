@@ -5,6 +5,7 @@ import { neededParts, newStep, operations } from './plan.js';
 import { runOutputs } from './service.js';
 
 const SIDE = 80; // pixels of the longer side
+const OUTPUTS_MAX = 32; // results of a request; one is the picture as it is
 
 /** Whether a sample is of use and harmless: a user's operator, which has no title, may never end. */
 const hasSample = (operator) =>
@@ -47,7 +48,7 @@ async function canvasOf(blob) {
 
 /** The samples by name, without those that show the picture as it is. */
 async function samplesOf(image) {
-    const operators = page.operators.filter(hasSample);
+    const operators = page.operators.filter(hasSample).slice(0, OUTPUTS_MAX - 1);
     const outputs = operators.map((operator) => ({
         operations: operations([newStep(operator, null)]),
     }));

@@ -33,7 +33,7 @@ ALIASES = {
     "thumb": ["resize"], "scale": ["resize"], "bw": ["grayscale"], "gray": ["grayscale"], "negative": ["negate"],
     "invert": ["negate"], "mosaic": ["pixelate"], "auto-orient": ["EXIF"], "Auto_Contrast": ["clahe"],
     "despeckle": ["median"], "mirror": ["flop"], "vflip": ["flip"], "autocrop": ["trim"], "border": ["pad", "contain"],
-    "sobel": ["edge"], "unsharp": ["sharpen"], "average": ["mean"], "palette": ["dominant"], "metadata": ["/info"],
+    "sobel": ["edge"], "unsharp": ["sharpen"], "average": ["mean"], "palette": ["dominant", "colors"], "metadata": ["/info"],
     "quality": ["max_bytes"]}
 
 

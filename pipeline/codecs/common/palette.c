@@ -9,6 +9,7 @@
 
 #include "pipeline/codecs/common/argb_row.h"
 #include "pipeline/codecs/common/clusters.h"
+#include "pipeline/codecs/common/hash_multiplier.h"
 
 #include <stdlib.h>
 
@@ -35,6 +36,7 @@ struct chooser {
     uint32_t mask;                    /* the bits of a colour that cells differ by */
     int dropped;                      /* bits of each of red, green and blue */
     bool clear;                       /* a pixel has alpha 0 */
+    uint64_t multiplier;              /* of slots */
     uint32_t slots[1 << HASHED_BITS]; /* a cell's number plus 1; 0: free */
     uint32_t colours[CELLS];          /* of a cell */
     struct pattern patterns[CELLS];
@@ -72,9 +74,9 @@ static enum status read_row(struct chooser *chooser, uint32_t y) {
 
 /* ---- cells */
 
-/* The slot of COLOUR's cell, or a free one for it. */
+/* The slot of COLOUR's cell, or a free one for it. The order of cells does not depend on slots. */
 static uint32_t *find_slot(struct chooser *chooser, uint32_t colour) {
-    uint32_t at = colour * 0x9e3779b1u >> (32 - HASHED_BITS);
+    uint32_t at = (uint32_t)(colour * chooser->multiplier >> (64 - HASHED_BITS));
     while (chooser->slots[at] && chooser->colours[chooser->slots[at] - 1] != colour)
         at = (at + 1) % (1u << HASHED_BITS);
     return &chooser->slots[at];
@@ -303,6 +305,7 @@ enum status palette_choose(const struct encoding *encoding, const struct palette
         chooser->palette = palette;
         chooser->row = row;
         chooser->mask = 0xffffffff;
+        chooser->multiplier = hash_multiplier(chooser);
         status = choose(chooser, indices);
     } else {
         fail(encoding->failure, status, "no memory for the colours of the %s",

@@ -2,6 +2,7 @@
 /* How it works. The palette is the file's, and there is one picture. Its indices become codes of
  * growing length: a code stands for a string of indices that came before, which is a shorter string
  * and an index behind, so entries of the table are found by these two. A full table is cleared. */
+#include "pipeline/codecs/common/hash_multiplier.h"
 #include "pipeline/codecs/common/lzw.h"
 #include "pipeline/codecs/common/palette.h"
 #include "pipeline/codecs/gif/codec.h"
@@ -9,8 +10,9 @@
 #include <stdlib.h>
 
 enum {
-    HASHED = 8192, /* twice as many as there are codes */
-    BLOCK = 255,   /* bytes of data, at most */
+    HASHED_BITS = 13, /* twice as many as there are codes */
+    HASHED = 1 << HASHED_BITS,
+    BLOCK = 255, /* bytes of data, at most */
     HEAD_MAX = GIF_FILE_HEAD + 3 * PALETTE_MAX + 8 + GIF_FRAME_HEAD + 1,
     CHECKED_PIXELS = 1 << 18, /* between two looks at the progress */
 };
@@ -24,6 +26,7 @@ struct writer {
 
 struct codes {
     struct writer *writer;
+    uint64_t multiplier;    /* of places in the table */
     uint32_t table[HASHED]; /* prefix, index, code: 12, 8 and 12 bits; 0: free */
     unsigned literal_bits, bits, next;
     uint64_t word; /* bits that are not written yet, the first in the lowest place */
@@ -82,7 +85,7 @@ static void clear(struct codes *codes) {
 /* The place of the string of PREFIX and INDEX in the table, or a free one for it. */
 static uint32_t *find(struct codes *codes, unsigned prefix, unsigned index) {
     const uint32_t key = prefix << 8 | index;
-    uint32_t at = key * 0x9e3779b1u >> 19;
+    uint32_t at = (uint32_t)(key * codes->multiplier >> (64 - HASHED_BITS));
     while (codes->table[at] && codes->table[at] >> 12 != key) at = (at + 1) % HASHED;
     return &codes->table[at];
 }
@@ -146,7 +149,7 @@ static enum status write_gif(const struct encoding *encoding, struct palette *pa
     const bool room = palette->count < PALETTE_MAX && image_has_alpha(encoding->image);
     const int transparent = !(palette->colours[0] >> 24) ? 0 : room ? (int)palette->count++ : -1;
     struct writer writer = { .bytes = encoding->bytes, .capacity = encoding->capacity };
-    struct codes codes = { .writer = &writer };
+    struct codes codes = { .writer = &writer, .multiplier = hash_multiplier(&codes) };
     unsigned size = 1;
     while (1u << size < palette->count) size++;
     codes.literal_bits = size < 2 ? 2 : size;

@@ -44,11 +44,9 @@ static uint64_t digest_of(const uint8_t *bytes, size_t count) {
 /* Runs CALL with memory of its own, which has been used before. */
 static void run_call(struct op_call *call, const struct op *op) {
     const size_t scratch = op->scratch ? op->scratch(call) : 0;
-    const uint64_t before = image_digest(&call->in);
     call->scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
     memset(call->scratch, call->pool ? 0 : CANARY, scratch);
     if (op->run(call)) fail_msg("%s failed: %s", op->name, call->failure->message);
-    if (image_digest(&call->in) != before) fail_msg("%s wrote its input", op->name);
     free(call->scratch);
 }
 
@@ -111,10 +109,14 @@ static void check_picture(const struct op *op, const struct params *params, stru
                           struct image shape, enum picture picture) {
     struct image in = padded(shape);
     picture_draw(&in, picture, 7);
+    uint8_t *copy = malloc(image_bytes(&in));
+    memcpy(copy, in.pixels, image_bytes(&in));
     const uint64_t alone = run_once(op, params, &in, NULL);
     if (alone != run_once(op, params, &in, pool))
         fail_msg("%s %ux%u, %u channels of %u bit: the result depends on threads or on old memory",
                  op->name, shape.width, shape.height, shape.channels, shape.depth);
+    if (memcmp(copy, in.pixels, image_bytes(&in))) fail_msg("%s wrote its input", op->name);
+    free(copy);
     free(in.pixels);
 }
 

@@ -5,6 +5,8 @@
  * covers: pipeline/codecs/common/palette.c pipeline/codecs/common/clusters.c */
 #include "tests/pipeline/codecs/made_files.h"
 
+#include <time.h>
+
 enum { BITS_AT = 24, TYPE_AT = 25 }; /* in IHDR */
 
 static struct encode_options few(int colors, bool dither) {
@@ -243,6 +245,26 @@ static void it_stops(void **state) {
     free(image.pixels);
 }
 
+/* Colours that a hash with a known multiplier would put into a 64th of its slots. */
+static void colours_cannot_be_chosen_to_be_slow(void **state) {
+    (void)state;
+    struct image image = new_image(512, 256, 3, 8);
+    const struct encode_options options = few(256, false);
+    struct timespec from, to;
+    uint32_t notes, colour = 0;
+    for (uint32_t i = 0; i < 512 * 256; i++) {
+        while ((0xff000000 | colour) * 0x9e3779b1u >> 26) colour++;
+        uint8_t *pixel = image_row(&image, i / 512) + 3 * (i % 512);
+        for (int c = 0; c < 3; c++) pixel[c] = (uint8_t)(colour >> (16 - 8 * c));
+        colour++;
+    }
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+    free(encode(&image, &options, &notes).data);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+    assert_true(to.tv_sec - from.tv_sec < 3); /* 0.1 s, or 12 s */
+    free(image.pixels);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(few_colours_are_kept),
@@ -253,6 +275,7 @@ int main(void) {
         cmocka_unit_test(a_profile_is_of_colours),
         cmocka_unit_test(room_is_kept),
         cmocka_unit_test(it_stops),
+        cmocka_unit_test(colours_cannot_be_chosen_to_be_slow),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
