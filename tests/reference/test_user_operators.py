@@ -210,7 +210,6 @@ def vivid(p, amount):
 
 PIXELS = [
     ("antique", brown),
-    ("dyed:red=40", lambda p: np.stack([p[..., 0] + (40 - p[..., 0]) * 0.25, p[..., 1] * 0.75, p[..., 2]], axis=-1)),
     ("vivid", lambda p: vivid(p, 1.5)), ("vivid:amount=0", lambda p: vivid(p, 0)),
 ]
 
