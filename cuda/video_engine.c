@@ -384,7 +384,6 @@ static struct taken wait_for_set(int gpu, const struct hevc_parameters *p, uint3
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&engine.freed, &engine.lock, &until);
     }
-    if (!taken.set) pthread_cond_signal(&engine.freed); /* a wake may have been for another */
     pthread_mutex_unlock(&engine.lock);
     return taken;
 }
@@ -394,7 +393,7 @@ static void give_set_back(const struct taken *taken, bool broken) {
     if (broken) set_close(taken->set);
     taken->set->busy = false;
     engine.busy--;
-    pthread_cond_signal(&engine.freed);
+    pthread_cond_broadcast(&engine.freed); /* not every picture can use what is free */
     pthread_mutex_unlock(&engine.lock);
 }
 
