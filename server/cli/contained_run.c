@@ -96,12 +96,12 @@ static enum status work(const struct contained *run) {
     return status;
 }
 
-static pid_t start(const struct contained *run, const int ends[2]) {
+static pid_t start(const struct contained *run, const int ends[2], void (*interrupt)(int)) {
     const pid_t parent = getpid(), pid = fork();
     if (pid) return pid;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
-    signal(SIGINT, SIG_DFL);
+    signal(SIGINT, interrupt);
     close(ends[0]);
     run->shared->status = work(run);
     _exit(0);
@@ -154,7 +154,7 @@ static enum status run_child(struct contained *run, struct failure *failure) {
         return fail(failure, STATUS_INTERNAL, "the system has no pipe: %s", strerror(errno));
     void (*before)(int) = signal(SIGINT, SIG_IGN);
     if (before != SIG_DFL && before != SIG_ERR) signal(SIGINT, before);
-    const pid_t pid = start(run, ends);
+    const pid_t pid = start(run, ends, before);
     close(ends[1]);
     const int how = pid > 0 ? await(run, pid, ends[0]) : 0;
     close(ends[0]);
