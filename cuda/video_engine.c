@@ -216,9 +216,10 @@ static struct taken take_set(int gpu, const struct hevc_parameters *p, uint32_t 
     const int engines = count_engines(gpu);
     struct pool *pool = engines ? find_pool(gpu, p, now) : NULL;
     struct set *set = pool && engine.busy < SETS ? find_set(pool, now) : NULL;
-    *wait = pool && !set && (engine.busy == SETS || pool_is_busy(pool));
     if (set) open_another(pool, set, engines, count, now);
-    if (!set || !set->count) return (struct taken){ pool, NULL };
+    const bool none = !set || !set->count;
+    *wait = pool && none && (engine.busy == SETS || pool_is_busy(pool));
+    if (none) return (struct taken){ pool, NULL };
     pool->used_ns = now;
     set->busy = true;
     engine.busy++;
