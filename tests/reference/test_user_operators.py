@@ -694,13 +694,13 @@ def test_read_only_for_us_alone(tmp_path):
     path = write(tmp_path, "op.c", GOOD)
     tmp_path.chmod(0o777)
     run = [*mounted, os.path.abspath(BURIN), "ops", "--operators-dir", tmp_path]
-    name = re.search(r"(\w+)\(", GOOD).group(1)
+    name = re.compile("^" + re.search(r"(\w+)\(", GOOD).group(1) + r"\b", re.MULTILINE)
     listed = subprocess.run(run, capture_output=True, text=True)
-    assert name in listed.stdout and not listed.stderr, listed.stderr
+    assert name.search(listed.stdout) and not listed.stderr, listed.stderr
     for mode, who in ((0o666, "everyone"), (0o664, "its group")):
         path.chmod(mode)
         listed = subprocess.run(run, capture_output=True, text=True)
-        assert name not in listed.stdout and f"{who} may write to it" in listed.stderr
+        assert not name.search(listed.stdout) and f"{who} may write to it" in listed.stderr
 
 
 def test_a_reduction_whose_order_matters_is_warned_of(tmp_path):
