@@ -216,9 +216,10 @@ static struct taken take_set(int gpu, const struct hevc_parameters *p, uint32_t 
     const int engines = count_engines(gpu);
     struct pool *pool = engines ? find_pool(gpu, p, now) : NULL;
     struct set *set = pool && engine.busy < SETS ? find_set(pool, now) : NULL;
-    *wait = pool && !set && (engine.busy == SETS || pool_is_busy(pool));
     if (set) open_another(pool, set, engines, count, now);
-    if (!set || !set->count) return (struct taken){ pool, NULL };
+    const bool none = !set || !set->count;
+    *wait = pool && none && (engine.busy == SETS || pool_is_busy(pool));
+    if (none) return (struct taken){ pool, NULL };
     pool->used_ns = now;
     set->busy = true;
     engine.busy++;
@@ -384,7 +385,6 @@ static struct taken wait_for_set(int gpu, const struct hevc_parameters *p, uint3
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&engine.freed, &engine.lock, &until);
     }
-    if (!taken.set) pthread_cond_signal(&engine.freed); /* a wake may have been for another */
     pthread_mutex_unlock(&engine.lock);
     return taken;
 }
@@ -394,7 +394,7 @@ static void give_set_back(const struct taken *taken, bool broken) {
     if (broken) set_close(taken->set);
     taken->set->busy = false;
     engine.busy--;
-    pthread_cond_signal(&engine.freed);
+    pthread_cond_broadcast(&engine.freed); /* not every picture can use what is free */
     pthread_mutex_unlock(&engine.lock);
 }
 

@@ -16,16 +16,12 @@
 
 enum { PIXEL_THREADS = 256 };
 
-/* The samples of the result. */
-static constexpr int pixel_channels(int channels) {
-    return channels < 3 ? channels + 2 : channels;
-}
-
 /* A thread for each chunk of BATCH, whose images are as wide as their rows have pixels. */
 template <class P, int CAPACITY, class FUNCTION>
 static __device__ __forceinline__ void pixel_chunk(const struct batch_of<CAPACITY> &batch,
                                                    const FUNCTION &function) {
-    constexpr int OUT = pixel_channels(P::CHANNELS), OUT_BYTES = OUT * P::DEPTH / 8;
+    constexpr int OUT = P::CHANNELS < 3 ? P::CHANNELS + 2 : P::CHANNELS; /* samples of the result */
+    constexpr int OUT_BYTES = OUT * P::DEPTH / 8;
     constexpr int COLOUR = P::COLOURS > 1, ALPHA = P::CHANNELS % 2 == 0;
     const uint32_t chunk = blockIdx.x * PIXEL_THREADS + threadIdx.x;
     if (chunk >= batch.chunks) return;

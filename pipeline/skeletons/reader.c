@@ -162,7 +162,8 @@ static bool is_map(const struct declaration *one) {
            one->directive == token_directives[TOKEN_DIRECTIVE_MAP];
 }
 
-/* Reports a map without a function, or without a reduction behind it, which reads the rest. */
+/* Reports a map with a type, without a function, or without a reduction behind it, which reads the
+ * rest. */
 static void check_map(const struct declarations *all, int i, struct diagnostics *diagnostics) {
     const struct declaration *one = &all->list[i];
     const bool good = i + 2 < all->count && one[1].kind == DECLARATION_FUNCTION && one[1].name &&
@@ -172,6 +173,10 @@ static void check_map(const struct declarations *all, int i, struct diagnostics 
         diagnostics_add(diagnostics, one->first->line, one->directive,
                         "expected a function with its body and then #R2S_FUNC behind the "
                         "directive: static int name(S pixel[, params]) { ... }");
+    else if (one->result)
+        diagnostics_add(diagnostics, one->first->line, one->directive,
+                        "expected nothing behind the directive, found %s",
+                        scalar_type_name(one->result));
 }
 
 static void add_op(struct user_file *file, enum skeleton skeleton,

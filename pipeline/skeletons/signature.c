@@ -162,7 +162,7 @@ static bool take_given(struct cursor *cursor, const struct user_file *file,
     return take_parameters(cursor, file);
 }
 
-/* ---- the four forms */
+/* ---- the forms */
 
 static const char sample_text[] = "unsigned char (8-bit images) or unsigned short (16-bit images)";
 

@@ -66,10 +66,9 @@ static void try_laws(const struct user_op *op, const char *path) {
         snprintf(text, sizeof text, "%s crashed on random numbers: %s", op->op.name,
                  strsignal(WTERMSIG(how)));
     if (text[0])
-        fprintf(stderr,
-                "%s:%d: #R2S_FUNC: warning: %s; an R2S runs in any order, and its result "
-                "would depend on it\n",
-                path, op->function->first->line, text);
+        fprintf(stderr, "%s:%d: #R2S_FUNC: warning: %s%s\n", path, op->function->first->line, text,
+                WIFSIGNALED(how) ? ""
+                                 : "; an R2S runs in any order, and its result would depend on it");
 }
 
 int command_check(int argc, char **argv) {

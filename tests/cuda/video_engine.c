@@ -376,6 +376,27 @@ static void test_the_wait_ends(void **state) {
     assert_int_equal(fake->created, 2); /* a set that is there */
 }
 
+/* A picture for which no session is opened waits for the sessions that another has. */
+static void test_no_second_session(void **state) {
+    (void)state;
+    pthread_t thread;
+    struct seen other = { .fail_at = -1, .hold = true };
+    struct progress progress = { .cancelled = 0 };
+    const struct video_taker taker = { &progress, &seen, &seen, begin_picture, take, wait_for };
+    void *good;
+    assert_true(decode(512, 512, 8, 1));
+    fake->creates_allowed = 0;
+    other.first_number = (uint32_t)fake->pictures;
+    assert_int_equal(pthread_create(&thread, NULL, decode_held, &other), 0);
+    while (!__atomic_load_n(&other.begins, __ATOMIC_ACQUIRE)) usleep(1000);
+    progress.deadline_ns = clock_coarse_ns() + 20000000;
+    assert_false(video_engine_decode(0, pictures, 1, &taker));
+    assert_true(clock_coarse_ns() > progress.deadline_ns);
+    __atomic_store_n(&other.hold, false, __ATOMIC_RELEASE);
+    pthread_join(thread, &good);
+    assert_non_null(good);
+}
+
 /* Between two rounds. */
 static void test_the_work_ends(void **state) {
     (void)state;
@@ -451,6 +472,7 @@ int main(int argc, char **argv) {
         TEST(test_failures),
         TEST(test_few_sessions),
         TEST(test_the_wait_ends),
+        TEST(test_no_second_session),
         TEST(test_the_work_ends),
         TEST(test_other_gpus),
         TEST(test_the_last_lane_ends_sessions),

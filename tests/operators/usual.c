@@ -5,7 +5,6 @@ static double luma(pixel p) { return 0.299 * p.r + 0.587 * p.g + 0.114 * p.b; }
 #STRUCT
 typedef struct {
     double amount; // 1.5 [0,8] how much
-    unsigned char red; // 255 of the colour
     int level; // 127 [0,65535] what counts lies above
 } usual;
 // The brown of old photographs.
@@ -16,12 +15,6 @@ static pixel antique(pixel p) {
     q.g = byte(0.349 * p.r + 0.686 * p.g + 0.168 * p.b);
     q.b = byte(0.272 * p.r + 0.534 * p.g + 0.131 * p.b);
     return q;
-}
-#P2P_FUNC
-static pixel dyed(pixel p, usual s) {
-    p.r = byte(p.r + (s.red - p.r) * 0.25);
-    p.g = byte(p.g * 0.75);
-    return p;
 }
 #P2P_FUNC
 static pixel vivid(pixel p, usual s) {

@@ -210,7 +210,6 @@ def vivid(p, amount):
 
 PIXELS = [
     ("antique", brown),
-    ("dyed:red=40", lambda p: np.stack([p[..., 0] + (40 - p[..., 0]) * 0.25, p[..., 1] * 0.75, p[..., 2]], axis=-1)),
     ("vivid", lambda p: vivid(p, 1.5)), ("vivid:amount=0", lambda p: vivid(p, 0)),
 ]
 
@@ -695,13 +694,13 @@ def test_read_only_for_us_alone(tmp_path):
     path = write(tmp_path, "op.c", GOOD)
     tmp_path.chmod(0o777)
     run = [*mounted, os.path.abspath(BURIN), "ops", "--operators-dir", tmp_path]
-    name = re.search(r"(\w+)\(", GOOD).group(1)
+    name = re.compile("^" + re.search(r"(\w+)\(", GOOD).group(1) + r"\b", re.MULTILINE)
     listed = subprocess.run(run, capture_output=True, text=True)
-    assert name in listed.stdout and not listed.stderr, listed.stderr
+    assert name.search(listed.stdout) and not listed.stderr, listed.stderr
     for mode, who in ((0o666, "everyone"), (0o664, "its group")):
         path.chmod(mode)
         listed = subprocess.run(run, capture_output=True, text=True)
-        assert name not in listed.stdout and f"{who} may write to it" in listed.stderr
+        assert not name.search(listed.stdout) and f"{who} may write to it" in listed.stderr
 
 
 def test_a_reduction_whose_order_matters_is_warned_of(tmp_path):
@@ -721,7 +720,8 @@ def test_a_reduction_whose_order_matters_is_warned_of(tmp_path):
     a, b, one, other = map(int, re.search(r"less is not commutative: less\((\d+), (\d+)\) is (-?\d+), and less\(\2, \1\) is (-?\d+);",
                                           lines[1]).groups())
     assert one == a - b == -other
-    assert "ends did not end within 1 s on random numbers" in lines[2] and "divides crashed on random numbers: " in lines[3]
+    assert lines[2].endswith("ends did not end within 1 s on random numbers")
+    assert re.search(r"divides crashed on random numbers: [\w ]+$", lines[3])
 
 
 def test_a_crash_and_a_loop_in_a_run_are_named(tmp_path):

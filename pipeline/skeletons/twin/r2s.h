@@ -43,10 +43,12 @@ struct BURIN_NAME(lanes) {
 };
 
 /* Folds colour samples, the first of channel 0. The lanes are copied in and out, so that the
- * compiler knows that nothing else points to them. */
-BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, long count, int colours,
-                                      struct BURIN_NAME(lanes) * lanes, struct burin_fold *folds,
-                                      BURIN_PARAMS burin_p) {
+ * compiler knows that nothing else points to them. Compiled once, for any number of colours: it is
+ * most of what a compiler has to do. */
+static __attribute__((noinline)) void
+BURIN_NAME(samples)(const BURIN_SAMPLE *in, long count, int colours,
+                    struct BURIN_NAME(lanes) * lanes, struct burin_fold *folds,
+                    BURIN_PARAMS burin_p) {
     struct BURIN_NAME(lanes) own = *lanes;
     long i = 0;
     if (!own.started && count >= BURIN_LANES) {
@@ -57,9 +59,11 @@ BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, long count, int co
         for (long l = 0; l < BURIN_LANES; l++)
             own.lane[l] =
                 BURIN_NAME(call)(own.lane[l], BURIN_NAME(number)(in[i + l], burin_p), burin_p);
+    for (long l = 0; own.started && i < count; i++, l++) /* lanes end with a pixel */
+        own.lane[l] = BURIN_NAME(call)(own.lane[l], BURIN_NAME(number)(in[i], burin_p), burin_p);
     *lanes = own;
-    for (; i < count; i++)
-        BURIN_NAME(fold)(&folds[i % colours], BURIN_NAME(number)(in[i], burin_p), burin_p);
+    for (int c = 0; i < count; i++, c = c + 1 < colours ? c + 1 : 0)
+        BURIN_NAME(fold)(&folds[c], BURIN_NAME(number)(in[i], burin_p), burin_p);
 }
 
 /* Gathers the colours without alpha; a chunk's colour samples fill all lanes. */

@@ -252,6 +252,9 @@ static const struct broken {
     { "#R2S_FUNC\nstatic T f(E a, E b, int c) { return a; }\n",
       "2: #R2S_FUNC: expected the name of a struct that stands under #STRUCT before, found "
       "\"int\"; the form is static T name(E a, E b[, params])" },
+    { "#MAP long\nstatic int m(int v) { return v; }\n"
+      "#R2S_FUNC\nstatic int f(int a, int b) { return a + b; }\n",
+      "1: #MAP: expected nothing behind the directive, found long" },
     { "#R2V_FUNC\nstatic void f(unsigned char p, float *out, int bins) { }\n",
       "2: #R2V_FUNC: expected int * or unsigned int *, the counts, found \"float\"; the form is "
       "static void name(S pixel, int *out, int bins[, params])" },
