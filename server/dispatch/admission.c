@@ -68,7 +68,7 @@ static enum status check_worker(struct dispatcher *dispatcher, int newcomer, dou
  * be are started before jobs wait for long. */
 static enum status check_cells(struct dispatcher *dispatcher, int newcomer, double left_ms,
                                struct failure *failure) {
-    const int cells = dispatcher->options.workers->cells;
+    const int cells = worker_list_cells(dispatcher->options.workers);
     const double own_ms = dispatcher->states[newcomer].cells_ms;
     double ahead_ms = 0;
     if (own_ms <= 0) return STATUS_OK;
@@ -87,7 +87,7 @@ enum status admission_check_time(struct dispatcher *dispatcher, int newcomer,
     const int64_t deadline_ns = job->progress.deadline_ns;
     struct forecast_round round;
     enum status status = STATUS_OK;
-    forecast_begin(&dispatcher->forecast, &round, dispatcher->for_cells);
+    forecast_begin(&dispatcher->forecast, &round);
     const double left_ms = deadline_ns ? ns_to_ms(deadline_ns - round.now) : INFINITY;
     if (!job_is_in_cell(job)) status = check_worker(dispatcher, newcomer, left_ms, &round, failure);
     if (!status) status = check_cells(dispatcher, newcomer, left_ms, failure);

@@ -117,7 +117,7 @@ static void walk(struct dispatcher *dispatcher, int newcomer) {
     struct forecast_round round;
     int slot = queue_first(dispatcher->queue);
     if (slot < 0) return;
-    forecast_begin(&dispatcher->forecast, &round, dispatcher->for_cells);
+    forecast_begin(&dispatcher->forecast, &round);
     dispatcher->held.crowded = false;
     const bool whole = round.now - dispatcher->whole_walk_ns >= WHOLE_WALK_MS * ms_ns;
     if (whole) dispatcher->whole_walk_ns = round.now;
@@ -170,7 +170,6 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     if (!status && !queue_push(dispatcher->queue, slot, &entry))
         status = dispatcher_has_room(dispatcher, &entry.client, 0, failure);
     if (status) return status;
-    dispatcher->for_cells |= job_is_in_cell(job);
     walk(dispatcher, slot);
     if (queue_has(dispatcher->queue, slot))
         status = admission_check_time(dispatcher, slot, failure);
@@ -209,7 +208,6 @@ static void predict_next(struct dispatcher *dispatcher, int slot) {
     if (job->run == RUN_PLAN) /* a cell has decoded */
         state->cells_ms -= forecast_least_ms(&dispatcher->forecast, &state->forecast);
     forecast_predict(&dispatcher->forecast, job, &state->forecast);
-    dispatcher->for_cells |= job_is_in_cell(job);
     if (job->run != RUN_DECODE) return;
     state->cells_ms += forecast_least_ms(&dispatcher->forecast, &state->forecast);
     worker_list_want_cells(dispatcher->options.workers, 1); /* an engine has not decoded */
@@ -287,7 +285,6 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
         queue_remove(dispatcher->queue, slot);
         send_back(dispatcher, slot);
     }
-    dispatcher->for_cells = for_cells > 0;
     worker_list_want_cells(dispatcher->options.workers, for_cells);
 }
 
@@ -372,7 +369,6 @@ static void recover(struct dispatcher *dispatcher, const struct worker_handle *w
         send_back(dispatcher, slot);
     else {
         if (job->run == RUN_ENGINE && job->deaths) leave_engine(dispatcher, slot);
-        dispatcher->for_cells |= job_is_in_cell(job);
         queue_push_front(dispatcher->queue, slot);
     }
 }

@@ -33,7 +33,6 @@ struct dispatcher {
     struct queue *queue;
     int slots;
     struct job_state *states; /* by slot */
-    bool for_cells;           /* false: no queued job is for a cell */
     uint32_t runs;            /* the last run number */
     int running;
     double service_ms; /* smoothed time of a job in a worker; 0 before the first */

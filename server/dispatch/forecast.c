@@ -297,11 +297,10 @@ enum status forecast_check_time(const struct config *config, double wait_ms, dou
         (wait_ms + own_ms) / 1000, wait_ms / 1000, left_ms > 0 ? left_ms / 1000 : 0);
 }
 
-void forecast_begin(struct forecast *forecast, struct forecast_round *round, bool cells) {
+void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
     round->now = clock_ns();
     round->open = 0;
-    round->count = forecast->workers->count - (cells ? 0 : forecast->workers->cells);
-    for (int i = 0; i < round->count; i++) {
+    for (int i = 0; i < forecast->workers->count; i++) {
         const struct worker_handle *worker = &forecast->workers->all[i];
         if (round->now - forecast->learned_ns[i] > fade_ns) {
             cost_fade(&forecast->costs[i]);
@@ -355,9 +354,9 @@ int forecast_choose(const struct forecast *forecast, const struct forecast_round
     struct offer best = { .again = false };
     int chosen = NO_WORKER;
     bool gpu = false;
-    for (int i = 0; i < round->count; i++)
+    for (int i = 0; i < forecast->workers->count; i++)
         gpu |= !forecast->workers->all[i].cpu && round->healthy[i] && job->own_ms[i] >= 0;
-    for (int i = 0; i < round->count; i++) {
+    for (int i = 0; i < forecast->workers->count; i++) {
         if (!round->healthy[i] || job->own_ms[i] < 0) continue;
         const int running = forecast->workers->all[i].running;
         const bool cores = forecast->workers->all[i].cpu;

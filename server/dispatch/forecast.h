@@ -76,7 +76,6 @@ struct forecast_round {
     bool healthy[WORKERS_MAX];
     uint8_t full[WORKERS_MAX]; /* bit d: no room left for jobs of duration d; unhealthy: all bits */
     int open;                  /* workers with room for some duration */
-    int count;                 /* workers that may get a job: the first ones */
 };
 
 void forecast_init(struct forecast *forecast, const struct worker_list *workers);
@@ -97,9 +96,8 @@ enum status forecast_check_length(const struct config *config, double least_ms,
 enum status forecast_check_time(const struct config *config, double wait_ms, double own_ms,
                                 double left_ms, struct failure *failure);
 
-/* Halves what was learned of workers that have not answered for a second. CELLS: false if no queued
- * job is for a decoding cell; none of these is looked at then. */
-void forecast_begin(struct forecast *forecast, struct forecast_round *round, bool cells);
+/* Halves what was learned of workers that have not answered for a second. */
+void forecast_begin(struct forecast *forecast, struct forecast_round *round);
 
 /* True if WORKER has room for a job of that DURATION: backlog_has_room. */
 bool forecast_has_room(const struct forecast *forecast, int worker, enum job_duration duration);

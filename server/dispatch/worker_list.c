@@ -51,7 +51,7 @@ enum status worker_list_make(struct worker_list *list, const char *text,
                              const struct process_limits *limits, struct failure *failure) {
     struct devices devices;
     int gpus = 0;
-    list->count = list->devices = list->cells = 0;
+    list->count = list->devices = 0;
     if (!devices_read(text, &devices))
         return fail(failure, STATUS_BAD_PARAM,
                     "devices is \"%.80s\", which is not a list of cpu and cuda:N", text);
@@ -103,8 +103,14 @@ void worker_list_add_operators(struct worker_list *list) {
 }
 
 void worker_list_add_cells(struct worker_list *list, int count) {
-    for (; list->cells < count && list->cells < WORKER_CELLS_MAX; list->cells++)
+    for (int i = 0; i < count && i < WORKER_CELLS_MAX; i++)
         worker_handle_init_cell(&list->all[list->count++]);
+}
+
+int worker_list_cells(const struct worker_list *list) {
+    int cells = 0;
+    for (int i = 0; i < list->count; i++) cells += list->all[i].decodes;
+    return cells;
 }
 
 void worker_list_want_cells(struct worker_list *list, int jobs) {

@@ -33,7 +33,6 @@ struct worker_list {
     struct worker_handle all[WORKERS_MAX];
     int count;
     int devices; /* in each bank; 0: there are none */
-    int cells;   /* the last ones */
 };
 
 /* TEXT: as config/devices.h reads it. A process of its own counts the GPUs, within LIMITS. */
@@ -45,6 +44,8 @@ void worker_list_add_operators(struct worker_list *list);
 
 /* Adds the workers of COUNT decoding cells, behind all others. */
 void worker_list_add_cells(struct worker_list *list, int count);
+
+int worker_list_cells(const struct worker_list *list);
 
 /* Wants as many cells without a job as JOBS wait for one. */
 void worker_list_want_cells(struct worker_list *list, int jobs);

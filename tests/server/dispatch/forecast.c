@@ -27,7 +27,7 @@ static int begin(void **state) {
         workers.all[i].ready = workers.all[i].self_test_ok = true;
     }
     forecast_init(&forecast, &workers);
-    forecast_begin(&forecast, &round_now, true);
+    forecast_begin(&forecast, &round_now);
     return 0;
 }
 
@@ -144,7 +144,7 @@ static void exceptions_are_not_learned_and_the_rest_fades(void **state) {
     assert_true(predicted.own_ms[0] > 2 * before);
     for (int i = 0; i < 20; i++) {
         forecast.learned_ns[0] = 0;
-        forecast_begin(&forecast, &round_now, true);
+        forecast_begin(&forecast, &round_now);
     }
     choose(&job, &predicted, NOBODY);
     assert_float_equal(predicted.own_ms[0], before, 0.01F * before);
@@ -209,7 +209,7 @@ static void a_device_that_is_named_decides(void **state) {
     assert_int_equal(assign(job_of("cuda:1", 50, 0)), 1);
     assert_int_equal(assign(job_of("cuda", 50, 0)), 0);
     workers.all[1].ready = false;
-    forecast_begin(&forecast, &round_now, true);
+    forecast_begin(&forecast, &round_now);
     assert_int_equal(round_now.open, 2);
     assert_int_equal(assign(job_of("cuda:1", 50, 0)), NOBODY);
 }
@@ -225,7 +225,7 @@ static void a_suspect_goes_elsewhere_and_where_it_is_alone_soon(void **state) {
     workers.all[CPU].running = 2;
     assert_int_equal(choose(&suspect, &predicted, 0), 1);
     workers.all[1].self_test_ok = workers.all[CPU].self_test_ok = false;
-    forecast_begin(&forecast, &round_now, true);
+    forecast_begin(&forecast, &round_now);
     assert_int_equal(choose(&suspect, &predicted, 0), 0); /* better than no worker */
 }
 
@@ -268,7 +268,7 @@ static void times_of_jobs_are_learned(void **state) {
         predicted.backlog = forecast_reserve(&round_now, &predicted, worker);
         backlog_add(&forecast.backlogs[worker], &predicted.backlog);
         forecast_learn(&forecast, worker, &predicted, &job);
-        forecast_begin(&forecast, &round_now, true);
+        forecast_begin(&forecast, &round_now);
     }
     assert_true(gpu > 4 && gpu < 100); /* a single one is no proof */
     struct worker_statistics statistics;

@@ -53,7 +53,7 @@ static inline int begin_with(int cells) {
     struct failure failure = { 0 };
     slots = slots_create(&options, &failure);
     if (!slots || completion_pipe_open(pipe_ends, SLOTS, &failure)) return -1;
-    workers.count = 1, workers.cells = 0;
+    workers.count = 1;
     worker_handle_init(&workers.all[CPU], "cpu", false);
     if (GPUS) worker_handle_init(&workers.all[workers.count++], "cuda:0", false);
     worker_list_add_cells(&workers, cells);
