@@ -43,10 +43,16 @@ struct pool {
     int64_t used_ns, failed_ns; /* times of clock_coarse_ns; failed: to open a session */
 };
 
+/* A picture that waits, in its thread's memory. */
+struct waiter {
+    pthread_cond_t turn; /* it is the oldest, or a set is free */
+    struct waiter *next;
+};
+
 static struct engine {
-    pthread_mutex_t lock; /* of all that follows */
-    pthread_cond_t freed; /* a set is not busy any more */
-    bool opened, works;   /* the library */
+    pthread_mutex_t lock;   /* of all that follows */
+    struct waiter *waiting; /* pictures that wait for a set, the oldest first */
+    bool opened, works;     /* the library */
     tcuvidGetDecoderCaps *capabilities;
     tcuvidCreateDecoder *create;
     tcuvidDestroyDecoder *destroy;
@@ -59,7 +65,7 @@ static struct engine {
     struct pool pools[VIDEO_SIZES];
     int busy; /* sets of all pools */
     int lanes;
-} engine = { .lock = PTHREAD_MUTEX_INITIALIZER, .freed = PTHREAD_COND_INITIALIZER };
+} engine = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- the library */
 
@@ -369,23 +375,38 @@ static bool are_alike(const struct video_picture *pictures, uint32_t count) {
     return alike;
 }
 
-/* Waits for a set. Without one, the picture is refused or not wanted any more. */
+/* Wakes the oldest picture that waits. */
+static void wake_oldest(void) {
+    if (engine.waiting) pthread_cond_signal(&engine.waiting->turn);
+}
+
+/* Waits for a set, behind those that came before: without an order, one in a hundred of 16 pictures
+ * at once waited for four turns of all. Without a set, the picture is refused or not wanted any
+ * more. */
 static struct taken wait_for_set(int gpu, const struct hevc_parameters *p, uint32_t count,
                                  const struct progress *progress) {
     struct taken taken = { NULL, NULL };
+    struct waiter self = { PTHREAD_COND_INITIALIZER, NULL };
+    struct waiter **place = &engine.waiting;
     bool wait = true;
     pthread_mutex_lock(&engine.lock);
-    while (wait && !progress_state(progress)) {
+    while (*place) place = &(*place)->next;
+    *place = &self;
+    while (!progress_state(progress)) {
         struct timespec until;
-        taken = take_set(gpu, p, count, &wait);
+        if (engine.waiting == &self) taken = take_set(gpu, p, count, &wait);
         if (!wait) break;
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += STEP_NS;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
-        pthread_cond_timedwait(&engine.freed, &engine.lock, &until);
+        pthread_cond_timedwait(&self.turn, &engine.lock, &until);
     }
+    for (place = &engine.waiting; *place != &self;) place = &(*place)->next;
+    *place = self.next;
+    wake_oldest();
     pthread_mutex_unlock(&engine.lock);
+    pthread_cond_destroy(&self.turn);
     return taken;
 }
 
@@ -394,7 +415,7 @@ static void give_set_back(const struct taken *taken, bool broken) {
     if (broken) set_close(taken->set);
     taken->set->busy = false;
     engine.busy--;
-    pthread_cond_broadcast(&engine.freed); /* not every picture can use what is free */
+    wake_oldest();
     pthread_mutex_unlock(&engine.lock);
 }
 

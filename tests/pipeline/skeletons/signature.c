@@ -56,7 +56,7 @@ static void whole_pixels(void **state) {
                       "static pixel16 g(const pixel16 p, int y, int width) { return p; }\n" P2P
                       "static unsigned char h(unsigned char pixel, int i) { return pixel; }\n");
     assert_int_equal(file->ops[0].skeleton, SKELETON_PIXEL);
-    assert_int_equal(file->ops[0].op.group, OP_TONE);
+    assert_int_equal(file->ops[0].op.group, OP_COLOUR);
     assert_int_equal(file->ops[0].op.depth, 8);
     assert_int_equal(file->ops[1].op.depth, 16);
     assert_int_equal(file->ops[1].given_count, 2);
