@@ -59,10 +59,8 @@ struct isobmff_extent {
 
 static inline uint64_t take(struct cursor *cursor, unsigned bytes) {
     uint64_t value = 0;
-    if (cursor->left < bytes) {
-        *cursor = (struct cursor){ .failed = true };
-        return 0;
-    }
+    if (cursor->left < bytes) *cursor = (struct cursor){ .failed = true };
+    if (!bytes || cursor->failed) return 0;
     for (unsigned i = 0; i < bytes; i++) value = value << 8 | cursor->at[i];
     cursor->at += bytes;
     cursor->left -= bytes;

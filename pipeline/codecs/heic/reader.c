@@ -197,7 +197,9 @@ enum status heic_decode(const struct decoding *decoding) {
     if (fault) return broken(decoding, fault);
     if (!heic_header_is_of(header, decoding->probe))
         return broken(decoding, "its header contradicts itself");
-    enum status status = check_memory(decoding, header);
+    enum status status =
+        probe_check_data(decoding->probe, decoding->limits->accept_damage, decoding->failure);
+    if (!status) status = check_memory(decoding, header);
     if (!status) status = read_heic(&reading);
     canvas_release(&reading.canvas);
     free(reading.tiles);

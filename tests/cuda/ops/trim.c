@@ -66,12 +66,16 @@ static void finders(void **state) {
 
 enum { COUNT = 2 * SIZES };
 
+/* The image as it comes must be large enough for each operator's example. */
+static const uint32_t framed[SIZES][2] = { { 300, 260 }, { 261, 290 }, { 401, 350 }, { 320, 270 },
+                                           { 523, 277 }, { 283, 263 }, { 340, 280 }, { 299, 301 } };
+
 static enum status run_plan(struct lane *on, const struct plan *plan, unsigned kind,
                             struct run_item items[COUNT], struct failure *failure) {
     memset(items, 0, COUNT * sizeof *items);
     for (int i = 0; i < COUNT; i++)
-        items[i].in =
-            image_shape(sizes[i % SIZES][0], sizes[i % SIZES][1], 1 + kind % 4, kind < 4 ? 8 : 16);
+        items[i].in = image_shape(framed[i % SIZES][0], framed[i % SIZES][1], 1 + kind % 4,
+                                  kind < 4 ? 8 : 16);
     const enum status status = run_reserve(on, plan, items, COUNT, UINT64_C(1) << 30, failure);
     for (int i = 0; i < COUNT && !status; i++) draw(&items[i].in, i);
     return status ? status : run_batch(on, plan, items, COUNT, failure);

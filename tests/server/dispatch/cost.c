@@ -200,11 +200,12 @@ static void nothing_of_much_work_is_left_out(void **state) {
         const char *name = builtin_op_at(i)->name;
         const bool sized = strcmp(name, "extract") == 0 || strcmp(name, "resize") == 0 ||
                            strstr(name, "crop") != NULL;
-        const bool taps = strcmp(name, "convolve") == 0;
+        const bool taps = strcmp(name, "convolve") == 0, matrix = strcmp(name, "matrix") == 0;
         snprintf(text, sizeof text, "%s%s", name,
-                 sized  ? ":width=9,height=9"
-                 : taps ? ":taps=0 0 0 0 1 0 0 0 0"
-                        : "");
+                 sized    ? ":width=9,height=9"
+                 : taps   ? ":taps=0 0 0 0 1 0 0 0 0"
+                 : matrix ? ":matrix=1 0 0 0 1 0 0 0 1"
+                          : "");
         assert_int_equal(plan_parse(&plan, text, NULL), STATUS_OK);
         assert_int_equal(plan_shapes(&plan, &result, UINT64_C(1) << 32, shapes, NULL), STATUS_OK);
         cost_work_add_steps(&work, &plan, shapes, false);
