@@ -76,17 +76,17 @@ struct job_aux {
 struct job_output {
     /* ---- asked for by the front */
     struct encode_options encode; /* format FORMAT_NONE: codec_result_format() */
-    int32_t part;                 /* of the plan, whose image this is; 0: the trunk */
+    int16_t part;                 /* of the plan, whose image this is; 0: the trunk */
     bool apart; /* encoded in a cell: the plan's run leaves rows without padding */
     bool cut;   /* the pixels decide its size; that of `image` is the one if nothing is cut off */
 
     /* ---- answered by the worker */
-    struct image image; /* shape alone */
-    enum format type;
+    uint32_t checksum;      /* CRC-32 of the result's bytes, if checksums are wanted */
+    struct image image;     /* shape alone */
+    uint8_t type;           /* enum format */
     uint8_t encoded_by;     /* enum codec_place */
     uint32_t notes;         /* of its encoding */
     struct fitting fitting; /* where max_bytes is given */
-    uint32_t checksum;      /* CRC-32 of the result's bytes, if checksums are wanted */
     uint64_t offset, length;
     float compute_ms; /* of its part's steps; below 0: not known */
     float encode_ms;  /* below 0: not known, as for results that a GPU encoded */
@@ -95,6 +95,7 @@ struct job_output {
 /* From a job's deadline until its worker kills the process of users' operators. */
 enum { OPERATORS_GRACE_MS = 500 };
 
+/* A slot has it in three pages: config/README.md's memory of slots counts on that. */
 struct job {
     /* ---- the request: written by the front */
     char request_id[REQUEST_ID_MAX], trace_id[TRACE_ID_MAX];

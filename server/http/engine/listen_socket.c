@@ -229,12 +229,13 @@ void listen_socket_address(int fd, char *text, size_t size) {
 }
 
 void listen_sockets_address(const int sockets[LISTEN_SOCKETS], char *text, size_t size) {
-    char address[80];
+    char address[80]; /* an IP address and a port, where there are two sockets */
+    if (sockets[1] < 0) {
+        listen_socket_address(sockets[0], text, size);
+        return;
+    }
     listen_socket_address(sockets[0], address, sizeof address);
-    if (sockets[1] < 0)
-        snprintf(text, size, "%s", address);
-    else
-        snprintf(text, size, "localhost%s", strrchr(address, ':'));
+    snprintf(text, size, "localhost%s", strrchr(address, ':'));
 }
 
 static int option_of(int fd, int name) {
