@@ -25,7 +25,7 @@ export function identityList(type, count) {
 
 /** The picture's side that limits a number of pixels. */
 export const sideOf = (parameter, picture) =>
-    /height|top|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
+    /height|top|bottom|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
 
 /** An example in pixels fits any picture; half of this picture's size shows more. */
 function beginning(parameter, picture) {

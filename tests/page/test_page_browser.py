@@ -147,7 +147,7 @@ def test_transparency(page, tmp_path):
 
 # ---- operators
 
-BEGUN = {"width": 120, "height": 80}  # half of the picture, for operators that need a size
+BEGUN = {"width": 120, "height": 80, "top": 80, "right": 120, "bottom": 80, "left": 120}  # half of the picture, for operators that need a size
 
 
 def operators(daemon):
@@ -171,6 +171,7 @@ def test_each_operator(page, daemon, photo, tmp_path):
             page.find(f'.step input[name="{part}"]').send_keys(str(overlay))
         begun = [f"{p['name']}={BEGUN[p['name']]}" for p in operator["parameters"] if "example" in p]
         begun += ["taps=0,0,0,0,1,0,0,0,0"] if name == "convolve" else []
+        begun += ["matrix=1,0,0,0,1,0,0,0,1"] if name == "matrix" else []
         text = name + (":" + ",".join(begun) if begun else "")
         page.shown(text)
         assert page.find(f'.step[data-operator="{name}"]')

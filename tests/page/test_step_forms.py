@@ -26,10 +26,17 @@ COUNT_RUNS = """window.runs = []; const real = window.fetch;
 DRAG_ALL = """
     const [names, done] = arguments;
     const wait = (condition) => new Promise((resolve) => (function look() { condition() ? resolve() : setTimeout(look, 4); })());
-    const root = document.documentElement.dataset, dragged = [];
+    const root = document.documentElement.dataset, dragged = [], blank = new OffscreenCanvas(60, 40);
+    blank.getContext('2d').fillRect(0, 0, 60, 40);
     (async () => {
         for (const name of names) {
             document.querySelector(`#palette [data-operator="${name}"]`).click();
+            const overlay = document.querySelector('.step input[name=overlay]'), files = new DataTransfer();
+            if (overlay) { // without it the step waits
+                files.items.add(new File([await blank.convertToBlob()], 'overlay.png'));
+                overlay.files = files.files;
+                overlay.dispatchEvent(new Event('change', { bubbles: true }));
+            }
             const sliders = document.querySelectorAll('.step .field:has(input[type=number]) input[type=range]');
             for (const [count, slider] of [...sliders].entries()) {
                 const label = slider.ariaLabel.split(',')[0];
