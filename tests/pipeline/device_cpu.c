@@ -42,9 +42,9 @@ static void reserve(struct lane *lane, const struct lane_need *need) {
 }
 
 static void fill(struct lane *lane, const struct lane_need *need, int value) {
-    memset(lane->in, value, need->in);
-    memset(lane->work, value, need->work);
-    memset(lane->out, value, need->out);
+    if (need->in) memset(lane->in, value, need->in);
+    if (need->work) memset(lane->work, value, need->work);
+    if (need->out) memset(lane->out, value, need->out);
 }
 
 static size_t resident(const uint8_t *start, size_t length) {

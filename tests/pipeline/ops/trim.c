@@ -70,7 +70,7 @@ struct scene {
 static void append(struct scene *scene, int p, int k, const void *bytes, size_t length) {
     uint8_t **out = &scene->out[p][k];
     *out = realloc(*out, scene->length[p][k] + length + 1);
-    memcpy(*out + scene->length[p][k], bytes, length);
+    if (length) memcpy(*out + scene->length[p][k], bytes, length);
     scene->length[p][k] += length;
 }
 
