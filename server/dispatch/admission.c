@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/dispatch/admission.h"
+
 #include <math.h>
 
 /* Users' operators may have a quarter of the queue. */
@@ -26,8 +27,8 @@ enum status admission_check_operators(const struct dispatcher *dispatcher,
 /* ---- time */
 
 /* The time after which a worker for users' operators is free at last: its process is stopped
- * OPERATORS_GRACE_MS after the deadline of a job. An operator that runs for long does
- * not predict that it goes on. */
+ * OPERATORS_GRACE_MS after the deadline of a job. An operator's long run does not predict that it
+ * goes on. */
 static double operators_wait_ms(const struct dispatcher *dispatcher, int newcomer, int64_t now) {
     double wait_ms = 0;
     for (int slot = 0; slot < dispatcher->slots; slot++) {
