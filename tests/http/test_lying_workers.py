@@ -3,10 +3,11 @@
 job once more, and replaces the worker."""
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conftest import Daemon, check_problem, noise, pnm, wait_until
+from conftest import TEST_SLOTS, Daemon, check_problem, noise, pnm, wait_until
 
 PICTURE = pnm(noise(32, 24))
 PRELOADS = os.environ.get("PRELOADS", os.path.join(os.path.dirname(__file__), "../../build/cpu/tests/http/pressure"))
@@ -16,7 +17,9 @@ pytestmark = pytest.mark.skipif("san" in os.environ.get("BURIN", ""), reason="a 
 
 @pytest.fixture(scope="module")
 def liar():
-    daemon = Daemon(env={"LD_PRELOAD": os.path.abspath(os.path.join(PRELOADS, "lying_worker.so"))})
+    daemon = Daemon(env={"LD_PRELOAD": os.path.abspath(os.path.join(PRELOADS, "lying_worker.so")), "LYING_SLOTS": TEST_SLOTS[1]})
+    with ThreadPoolExecutor(8) as clients:  # so that slots other than the first serve later ones too
+        assert {answer.status for answer in clients.map(lambda _: daemon.post("/histeq", PICTURE), range(16))} == {200}
     yield daemon
     assert daemon.stop() == 0, daemon.log_text()
 

@@ -2,28 +2,32 @@
 /* lying_worker.c - loaded before the C library (LD_PRELOAD): a worker as one that was taken over
  * would be. Where a request's id is "lie-" and the name of a lie, the worker writes that lie over
  * the answer in the shared memory just before it says that the job is done; where it is "once-" and
- * such a name, in the first run alone. The memory is found by its mapping, the job in its first
- * pages: a quiet daemon uses its first slot. */
+ * such a name, in the first run alone. LYING_SLOTS is the daemon's number of slots, by which the
+ * job is found in the largest mapping. */
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/job.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, PAGES = 64 };
+enum { PAGE = 4096 };
 
 static ssize_t (*real_write)(int, const void *, size_t);
 static void *(*real_mmap)(void *, size_t, int, int, int, off_t);
 static uint8_t *memory;
 static size_t memory_bytes;
+static size_t slots;
 
 __attribute__((constructor)) static void begin(void) {
     *(void **)&real_write = dlsym(RTLD_NEXT, "write");
     *(void **)&real_mmap = dlsym(RTLD_NEXT, "mmap");
+    const char *count = getenv("LYING_SLOTS");
+    slots = count ? strtoul(count, NULL, 10) : 0;
 }
 
 static void offset(struct job *job, uint8_t *bytes) {
@@ -76,13 +80,14 @@ static void lie(struct job *job) {
         if (strcmp(lies[i].name, name) == 0) lies[i].apply(job, bytes);
 }
 
+/* A page of counters, then the slots at equal distances, each with its job in front (slot.c). */
 static void look(const struct completion *completion) {
-    for (int page = 0; memory && page < PAGES; page++) {
-        struct job *job = (struct job *)(void *)(memory + (size_t)page * PAGE);
-        const bool liar =
-            strncmp(job->request_id, "lie-", 4) == 0 || strncmp(job->request_id, "once-", 5) == 0;
-        if (liar && job->run_number == completion->run_number) lie(job);
-    }
+    if (!memory || !slots) return;
+    const size_t stride = (memory_bytes - PAGE) / slots;
+    struct job *job = (struct job *)(void *)(memory + PAGE + (size_t)completion->slot * stride);
+    const bool liar =
+        strncmp(job->request_id, "lie-", 4) == 0 || strncmp(job->request_id, "once-", 5) == 0;
+    if (liar && job->run_number == completion->run_number) lie(job);
 }
 
 ssize_t write(int fd, const void *bytes, size_t count) {
