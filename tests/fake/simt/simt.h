@@ -16,6 +16,8 @@
 #ifndef BURIN_TESTS_SIMT_H
 #define BURIN_TESTS_SIMT_H
 
+#undef _FORTIFY_SOURCE /* its longjmp refuses to leave a stack for another */
+
 #define BURIN_CARVE_PTX_CUH
 #define BURIN_SHARED_ADDRESS_CUH
 #define __CUDACC__    1
@@ -33,6 +35,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <csetjmp>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -82,8 +85,11 @@ struct simt_copy {
 
 struct simt_thread {
     simt_index index;
-    bool ended;
-    ucontext_t context;
+    bool begun, ended;
+    const simt_meeting *waits_for; /* NULL: it can go on */
+    uint32_t turn;                 /* of that meeting, when the thread came */
+    ucontext_t context;            /* for its beginning */
+    jmp_buf place;
     std::vector<uint8_t> stack;
     std::vector<std::vector<simt_copy>> groups; /* copies that have not come */
 };
@@ -105,7 +111,7 @@ struct simt_block {
     simt_warp warps[BLOCK_THREADS_MAX / 32];
     simt_meeting barriers[BARRIERS];
     uint32_t count, ended, now, turn, noise;
-    ucontext_t scheduler;
+    jmp_buf scheduler;
     simt_cluster *cluster;
     void (*body)(const void *);
     const void *args;
@@ -124,9 +130,18 @@ static inline simt_thread &simt_me() {
 
 #define threadIdx (simt_me().index)
 
+/* swapcontext() would ask the system for its signals each time: ten times as long. */
 static inline void simt_yield() {
     simt_block *const block = simt_here;
-    swapcontext(&block->threads[block->now].context, &block->scheduler);
+    if (!_setjmp(block->threads[block->now].place)) _longjmp(block->scheduler, 1);
+}
+
+static inline void simt_resume(simt_block *block) {
+    simt_thread &thread = block->threads[block->now];
+    if (_setjmp(block->scheduler)) return;
+    if (thread.begun) _longjmp(thread.place, 1);
+    thread.begun = true;
+    setcontext(&thread.context);
 }
 
 /* WANTED: the number of threads that do not return before; read anew while it waits. */
@@ -138,9 +153,16 @@ template <class WANTED> static inline void simt_meet(simt_meeting &meeting, cons
             meeting.arrived = 0;
             meeting.turn++;
         } else {
+            simt_me().waits_for = &meeting;
+            simt_me().turn = turn;
             simt_yield();
         }
     }
+}
+
+/* Whether THREAD waits for one that has not come. */
+static inline bool simt_waits(const simt_thread &thread) {
+    return thread.waits_for && thread.waits_for->turn == thread.turn;
 }
 
 static inline simt_warp &simt_my_warp() {
@@ -400,6 +422,7 @@ static inline void simt_begin() {
     block->threads[block->now].ended = true;
     block->ended++;
     block->warps[block->now / 32].ended++;
+    for (simt_thread &thread : block->threads) thread.waits_for = NULL; /* fewer are to come */
     simt_yield();
 }
 
@@ -419,8 +442,8 @@ static inline void simt_run_block(simt_block *block, uint32_t number) {
     block->noise = number + 1;
     for (; block->ended < block->count; block->turn++)
         for (block->now = 0; block->now < block->count; block->now++)
-            if (!block->threads[block->now].ended)
-                swapcontext(&block->scheduler, &block->threads[block->now].context);
+            if (!block->threads[block->now].ended && !simt_waits(block->threads[block->now]))
+                simt_resume(block);
     block->cluster->ended++;
 }
 
