@@ -2,6 +2,7 @@
 """The processes that decode AVIF and nothing else: when they exist, what they may do, and that nobody else notices their end.
 
 covers: server/worker/decoding_cell.c server/dispatch/supervisor.c"""
+import fcntl
 import json
 import os
 import re
@@ -20,14 +21,24 @@ made = subprocess.run([BURIN, "run", "--device", "cpu", "--type", "avif", "-", "
                       timeout=60)
 pytestmark = pytest.mark.skipif(made.returncode != 0, reason="there is no libavif here, or the program was built without")
 SMALL = made.stdout
+LARGE = (4000, 3000)
 DECODED = '{device="cpu",role="decoding"}'
 
 
-@pytest.fixture(scope="module")
-def large():
-    """24 megapixels of noise: a second of decoding, and more."""
-    return subprocess.run([BURIN, "run", "--device", "cpu", "--type", "avif", "--effort", "0", "--quality", "89", "-", "-"],
-                          input=pnm(noise(6000, 4000, 3)), capture_output=True, check=True, timeout=280).stdout
+@pytest.fixture(scope="session")
+def large(tmp_path_factory):
+    """12 megapixels of noise: half a second of decoding, and more. Processes of pytest that run side by side make the file once."""
+    folder = tmp_path_factory.getbasetemp()
+    path = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "large.avif"
+    with open(path, "ab+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.seek(0)
+        found = file.read()
+        if not found:
+            found = subprocess.run([BURIN, "run", "--device", "cpu", "--type", "avif", "--effort", "0", "--quality", "89", "-", "-"],
+                                   input=pnm(noise(*LARGE, 3)), capture_output=True, check=True, timeout=280).stdout
+            file.write(found)
+    return found
 
 
 def with_option(pids, option):
@@ -150,7 +161,7 @@ def test_its_worker_is_killed(start, large):
     (worker,), (cell,) = with_option(daemon.children(), "--cell"), cells(daemon)
     os.kill(worker, signal.SIGKILL)
     thread.join()
-    assert answers[0].status == 200 and answers[0].image.shape == (4000, 6000, 3)
+    assert answers[0].status == 200 and answers[0].image.shape == (*LARGE[::-1], 3)
     assert wait_until(lambda: not alive(cell))
     assert workers(daemon)[0]["restarts"] == 1
 

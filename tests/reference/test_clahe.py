@@ -57,7 +57,7 @@ def test_sizes(depth, tiles):
     else:
         shapes = SHAPES
     for i, shape in enumerate(shapes):
-        for picture in (noise, smooth):
+        for picture in (noise, smooth) if tiles < 64 or depth == 8 else (noise,):
             check(picture(shape, depth), tiles, CLIPS[(i + tiles) % len(CLIPS)])
 
 
