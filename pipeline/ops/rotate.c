@@ -2,13 +2,14 @@
 /* How it works. Half a turn reverses the rows and their pixels. A quarter turn is a transposition
  * with one side reversed: clockwise, the first row of the result is the first column from the
  * bottom up; anticlockwise, the last column from the top down. At other angles a row of the result
- * crosses the image along a line: background, the image's edge, pixels whose four neighbours are
- * all there, the edge, and background again. */
+ * is made in pieces: the four pixels around each place are taken, then vectors mix those of
+ * neighbouring places. Pieces beyond the image are filled. */
 #include "pipeline/ops/rotate.h"
 
 #include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/rows/reverse.h"
+#include "pipeline/rows/simd.h"
 #include "pipeline/rows/transpose.h"
 #include "pipeline/sample.h"
 
@@ -112,72 +113,174 @@ static void turn_columns(const struct op_call *call, struct band band) {
 
 #define INLINE static inline __attribute__((always_inline))
 
+enum { TILT_CHUNK = 64 /* pixels */ };
+
+/* Pixels of the result on their way, in words as memory has them. */
 struct tilt {
     const struct op_call *call;
     struct rotation rotation;
-    uint32_t background[4]; /* a pixel of the result */
+    uint64_t background; /* a pixel of the result */
+    uint32_t right, low; /* the first column and row with a pixel whose neighbours cannot be read */
+    int32_t u[TILT_CHUNK], v[TILT_CHUNK];
+    uint32_t words[2][4][TILT_CHUNK]; /* taps as rotation_mix has them */
 };
 
-/* The pixel X of ROW with the result's CHANNELS, of which IN are the image's. */
-INLINE void tilt_tap(const uint8_t *row, size_t x, uint32_t tap[4], unsigned in, unsigned channels,
-                     unsigned depth) {
+INLINE uint32_t tilt_sample(const struct tilt *tilt, unsigned tap, size_t i, unsigned c,
+                            unsigned depth) {
+    return tilt->words[c * depth / 32][tap][i] >> c * depth % 32 & ((1u << depth) - 1);
+}
+
+/* A pixel of FROM channels as one of the result, with anything behind it. Three samples are read as
+ * four. */
+INLINE uint64_t tilt_load(const uint8_t *pixel, unsigned from, unsigned channels, unsigned depth) {
+    const unsigned bits = channels * depth;
+    uint64_t word = 0;
+    if (from == channels) {
+        memcpy(&word, pixel, bits > 32 ? 8 : bits > 16 ? 4 : bits / 8);
+        return word;
+    }
     for (unsigned c = 0; c < channels; c++)
-        tap[c] = sample_get(row, x * in + rotation_source(c, in, channels), depth);
-    if (in % 2 && channels % 2 == 0) tap[channels - 1] = depth == 16 ? 65535 : 255;
+        word |= (uint64_t)sample_get(pixel, rotation_source(c, from, channels), depth) << c * depth;
+    if (from % 2 && channels % 2 == 0) word |= ~UINT64_C(0) << (bits - depth);
+    return word;
 }
 
-/* The same for any X and Y. */
-static void tilt_tap_or_background(const struct tilt *tilt, int32_t x, int32_t y, uint32_t tap[4]) {
+/* The same at X and Y, which may be beyond the image. */
+static uint64_t tilt_edge(const struct tilt *tilt, int32_t x, int32_t y) {
     const struct image *in = &tilt->call->in;
+    uint8_t pixel[8] = { 0 };
     if (x < 0 || y < 0 || (uint32_t)x >= in->width || (uint32_t)y >= in->height)
-        memcpy(tap, tilt->background, sizeof tilt->background);
-    else
-        tilt_tap(image_row(in, (uint32_t)y), (uint32_t)x, tap, in->channels,
-                 tilt->call->out.channels, in->depth);
+        return tilt->background;
+    memcpy(pixel, image_row(in, (uint32_t)y) + (size_t)x * image_pixel_bytes(in),
+           image_pixel_bytes(in));
+    return tilt_load(pixel, in->channels, tilt->call->out.channels, in->depth);
 }
 
-INLINE void tilt_row(const struct tilt *tilt, uint32_t row, unsigned from, unsigned channels,
-                     unsigned depth) {
-    const struct image in = tilt->call->in, out = tilt->call->out;
-    const struct rotation r = tilt->rotation;
-    const int32_t down = 2 * (int32_t)row + 1 - (int32_t)out.height;
-    uint8_t *to = image_row(&out, row);
-    for (uint32_t i = 0; i < out.width; i++) {
-        const int32_t across = 2 * (int32_t)i + 1 - (int32_t)out.width;
-        const int32_t u = rotation_place(across, r.cosine, down, r.sine, in.width);
-        const int32_t v = rotation_place(across, -r.sine, down, r.cosine, in.height);
-        const int32_t x = u >> 8, y = v >> 8;
-        uint32_t taps[4][4], pixel[4];
-        if ((uint32_t)x < in.width - 1 && (uint32_t)y < in.height - 1) {
-            for (uint32_t t = 0; t < 4; t++)
-                tilt_tap(image_row(&in, (uint32_t)y + t / 2), (uint32_t)x + t % 2, taps[t], from,
-                         channels, depth);
+INLINE void tilt_take(struct tilt *tilt, size_t count, unsigned from, unsigned channels,
+                      unsigned depth) {
+    const struct image in = tilt->call->in;
+    const uint32_t right = tilt->right, low = tilt->low;
+    for (size_t i = 0; i < count; i++) {
+        const int32_t x = tilt->u[i] >> 8, y = tilt->v[i] >> 8;
+        uint64_t taps[4];
+        if ((uint32_t)x < right && (uint32_t)y < low) {
+            const size_t pixel = from * (depth / 8);
+            const uint8_t *left = image_row(&in, (uint32_t)y) + (size_t)x * pixel;
+            for (unsigned t = 0; t < 4; t++)
+                taps[t] =
+                    tilt_load(left + t / 2 * in.stride + t % 2 * pixel, from, channels, depth);
         } else {
-            for (int32_t t = 0; t < 4; t++)
-                tilt_tap_or_background(tilt, x + t % 2, y + t / 2, taps[t]);
+            for (int32_t t = 0; t < 4; t++) taps[t] = tilt_edge(tilt, x + t % 2, y + t / 2);
         }
-        rotation_mix(taps, (uint32_t)u & 255, (uint32_t)v & 255, channels, depth, pixel);
-        for (unsigned c = 0; c < channels; c++)
-            sample_put(to, (size_t)i * channels + c, depth, pixel[c]);
+        for (unsigned t = 0; t < 4; t++) {
+            tilt->words[0][t][i] = (uint32_t)taps[t];
+            if (channels * depth > 32) tilt->words[1][t][i] = (uint32_t)(taps[t] >> 32);
+        }
     }
 }
 
-/* A result with the image's own channels. */
-INLINE void tilt_row_alike(const struct tilt *tilt, uint32_t row, unsigned channels,
-                           unsigned depth) {
-    tilt_row(tilt, row, channels, channels, depth);
+/* Whether all taps have full alpha. */
+INLINE bool tilt_opaque(const struct tilt *tilt, size_t count, unsigned channels, unsigned depth) {
+    uint32_t alphas = ~0u;
+    for (size_t i = 0; i < count; i++)
+        for (unsigned t = 0; t < 4; t++) alphas &= tilt_sample(tilt, t, i, channels - 1, depth);
+    return alphas == (1u << depth) - 1;
 }
+
+/* Computes rotation_mix, where colours are WEIGHED by alpha in doubles: vectors cannot divide
+ * integers. Sums are whole and below 2^48; between two of them, a quarter away, no rounding reaches
+ * a whole quotient. */
+INLINE void tilt_mix(const struct tilt *tilt, size_t count, uint32_t results[2][TILT_CHUNK],
+                     bool weighed, unsigned channels, unsigned depth) {
+    const unsigned alpha = channels - 1;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t x = (uint32_t)tilt->u[i] & 255, y = (uint32_t)tilt->v[i] & 255;
+        const uint32_t weights[4] = { (256 - x) * (256 - y), x * (256 - y), (256 - x) * y, x * y };
+        uint32_t words[2] = { 0 }, plain[4] = { 0 }, taps[4][4];
+        for (unsigned c = 0; c < channels; c++)
+            for (unsigned t = 0; t < 4; t++)
+                plain[c] += weights[t] * (taps[t][c] = tilt_sample(tilt, t, i, c, depth));
+        double seen[4], sum = 0;
+        for (unsigned t = 0; t < 4; t++)
+            sum += seen[t] = (double)(int32_t)weights[t] * (int32_t)taps[t][alpha];
+        const double share = 1 / (sum + (plain[alpha] == 0));
+        for (unsigned c = 0; c < channels; c++) {
+            double mixed = sum / 2 + 0.25;
+            for (unsigned t = 0; t < 4; t++) mixed += seen[t] * (int32_t)taps[t][c];
+            const uint32_t sample = weighed && c < alpha ? (uint32_t)(int32_t)(mixed * share)
+                                                         : (plain[c] + 32768) >> 16;
+            words[c * depth / 32] |= sample << c * depth % 32;
+        }
+        results[0][i] = words[0];
+        if (channels * depth > 32) results[1][i] = words[1];
+    }
+}
+
+/* Whether all of a chunk's PLACES are beyond an axis of LENGTH pixels, on the same side. */
+static bool tilt_beyond(const int32_t *places, size_t count, uint32_t length) {
+    const int32_t first = places[0], last = places[count - 1], end = (int32_t)length * 256;
+    return (first < -256 && last < -256) || (first >= end && last >= end);
+}
+
+INLINE void tilt_row(struct tilt *tilt, uint32_t row, unsigned channels, unsigned depth) {
+    const struct image in = tilt->call->in, out = tilt->call->out;
+    const struct rotation r = tilt->rotation;
+    const size_t pixel = channels * (depth / 8), first = pixel < 4 ? pixel : 4;
+    const int32_t down = 2 * (int32_t)row + 1 - (int32_t)out.height;
+    uint32_t results[2][TILT_CHUNK];
+    uint8_t *to = image_row(&out, row);
+    for (uint32_t begin = 0; begin < out.width; begin += TILT_CHUNK) {
+        const uint32_t left = out.width - begin, count = left < TILT_CHUNK ? left : TILT_CHUNK;
+        for (uint32_t i = 0; i < count; i++) {
+            const int32_t across = 2 * (int32_t)(begin + i) + 1 - (int32_t)out.width;
+            tilt->u[i] = rotation_place(across, r.cosine, down, r.sine, in.width);
+            tilt->v[i] = rotation_place(across, -r.sine, down, r.cosine, in.height);
+        }
+        if (tilt_beyond(tilt->u, count, in.width) || tilt_beyond(tilt->v, count, in.height)) {
+            for (uint32_t i = 0; i < count; i++)
+                for (int k = 0; k < 2; k++) results[k][i] = (uint32_t)(tilt->background >> 32 * k);
+        } else {
+            if (in.channels == channels)
+                tilt_take(tilt, count, channels, channels, depth);
+            else if (in.channels == 1)
+                tilt_take(tilt, count, 1, channels, depth);
+            else
+                tilt_take(tilt, count, in.channels == 2 ? 2 : 3, channels, depth);
+            if (channels % 2 || tilt_opaque(tilt, count, channels, depth))
+                tilt_mix(tilt, count, results, false, channels, depth);
+            else
+                tilt_mix(tilt, count, results, true, channels, depth);
+        }
+        for (uint32_t i = 0; i < count; i++, to += pixel) {
+            memcpy(to, &results[0][i], first);
+            if (pixel > 4) memcpy(to + 4, &results[1][i], pixel - 4);
+        }
+    }
+}
+
+static void tilt_plain(struct tilt *tilt, uint32_t row, unsigned channels, unsigned depth) {
+    SPECIALISE(channels, depth, tilt_row, tilt, row);
+}
+
+#ifdef __x86_64__
+AVX2 static void tilt_avx2(struct tilt *tilt, uint32_t row, unsigned channels, unsigned depth) {
+    SPECIALISE(channels, depth, tilt_row, tilt, row);
+}
+#else
+#define tilt_avx2 tilt_plain
+#endif
 
 static void tilt_rows(const struct op_call *call, struct band band) {
     const struct image *in = &call->in, *out = &call->out;
     struct tilt tilt = { .call = call, .rotation = rotation_of(call->params) };
-    rotation_background(call, tilt.background);
-    for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {
-        if (in->channels == out->channels)
-            SPECIALISE(in->channels, in->depth, tilt_row_alike, &tilt, y);
-        else
-            tilt_row(&tilt, y, in->channels, out->channels, in->depth);
-    }
+    const uint32_t beside = in->channels == 3 ? 2 : 1,
+                   rgba = (uint32_t)call->params->number[ROTATE_BACKGROUND];
+    if (rgba & 255) /* else all is 0, as rotation_mix has it */
+        canvas_pixel_bytes(rgba, out->channels, out->depth, (uint8_t *)&tilt.background);
+    tilt.right = in->width > beside ? in->width - beside : 0;
+    tilt.low = in->height - 1;
+    for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)
+        (simd_has_avx2() ? tilt_avx2 : tilt_plain)(&tilt, y, out->channels, out->depth);
 }
 
 static void rotate_band(void *argument, int index) {

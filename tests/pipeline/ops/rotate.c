@@ -69,33 +69,39 @@ static uint32_t tilted(const struct image *in, const struct params *params, uint
                  y = row + 0.5 - ceil(in->width * fabs(sine) + in->height * fabs(cosine)) / 2;
     const int64_t u = llrint(256 * (cosine * x + sine * y + (in->width - 1.0) / 2)),
                   v = llrint(256 * (cosine * y - sine * x + (in->height - 1.0) / 2));
-    const bool weighed = image_has_alpha(in) && c < in->channels - 1u;
+    const unsigned colours = image_colours(in);
+    const int64_t max = image_max(in), beyond = params->number[ROTATE_BACKGROUND] & 255 ? max : 0;
     int64_t sum = 0, weight = 0;
     for (int t = 0; t < 4; t++) {
         const int64_t left = (u >> 8) + t % 2, top = (v >> 8) + t / 2;
         const int64_t share = (256 - llabs(256 * left - u)) * (256 - llabs(256 * top - v));
         const bool inside = left >= 0 && top >= 0 && left < in->width && top < in->height;
-        const int64_t sample = inside ? against_sample(in, left, top, c) : image_max(in);
-        const int64_t alpha = !weighed ? 1
-                              : inside ? against_sample(in, left, top, in->channels - 1u)
-                                       : image_max(in);
-        sum += share * alpha * sample;
-        weight += share * alpha;
+        const int64_t alpha = !inside               ? beyond
+                              : image_has_alpha(in) ? against_sample(in, left, top, colours)
+                                                    : max;
+        const int64_t sample = !inside ? max : against_sample(in, left, top, c % colours);
+        sum += share * (c == colours ? alpha : alpha * sample);
+        weight += share * (c == colours ? 1 : alpha);
     }
     return weight ? (uint32_t)((2 * sum + weight) / (2 * weight)) : 0;
 }
 
+/* White around, or nothing: then an opaque image gets alpha. Wide results have pieces within
+ * the image, across its edges and beyond it. */
 static void any_angle(void **state) {
     (void)state;
-    static const char *const plans[] = { "rotate:angle=17.001", "rotate:angle=-131.3" };
+    static const char *const plans[] = { "rotate:angle=17.001", "rotate:angle=-131.3",
+                                         "rotate:angle=17.001,background=ffffff00" };
+    const uint32_t sizes[3][2] = { { 61, 34 }, { 3, 50 }, { 170, 21 } };
     struct plan plan;
     struct failure failure = { 0 };
-    for (unsigned i = 0; i < 32; i++) {
-        assert_int_equal(plan_parse(&plan, plans[i % 2], &failure), STATUS_OK);
-        against_one(plans[i % 2], &plan.steps[0],
-                    i / 16 ? image_shape(61, 34, 1 + i / 2 % 4, i / 8 % 2 ? 8 : 16)
-                           : image_shape(3, 50, 1 + i / 2 % 4, i / 8 % 2 ? 8 : 16),
-                    PICTURE_NOISE, tilted);
+    for (unsigned i = 0; i < 72; i++) {
+        const char *text = plans[i % 3];
+        const uint32_t *size = sizes[i / 3 % 3];
+        assert_int_equal(plan_parse(&plan, text, &failure), STATUS_OK);
+        against_one(text, &plan.steps[0],
+                    image_shape(size[0], size[1], 1 + i / 9 % 4, i / 36 ? 8 : 16), PICTURE_NOISE,
+                    tilted);
     }
 }
 
