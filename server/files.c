@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A file is written under another name in its folder and renamed, so that a crash or
+ * a full disk leaves what was there. Only what cannot be renamed is written in place. */
 #include "server/files.h"
 
 #include <errno.h>
@@ -66,9 +68,11 @@ static bool write_all(int fd, const uint8_t *bytes, size_t length) {
     return true;
 }
 
-/* FLAGS: of open, for a file that is there. False: errno says why; a part of a file is removed. */
-static bool write_file(const char *path, int flags, const uint8_t *bytes, size_t length) {
-    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+/* FLAGS: of open, for a file that is there. MODE: of a new file, without the umask's bits. False:
+ * errno says why; a part of a file is removed. */
+static bool write_file(const char *path, int flags, mode_t mode, const uint8_t *bytes,
+                       size_t length) {
+    const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, mode);
     if (fd < 0) return false;
     struct stat facts;
     const bool file = fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode);
@@ -78,14 +82,6 @@ static bool write_file(const char *path, int flags, const uint8_t *bytes, size_t
     if (!good && file) unlink(path);
     errno = error;
     return good;
-}
-
-enum status files_write(const char *path, const uint8_t *bytes, size_t length,
-                        struct failure *failure) {
-    const bool standard = strcmp(path, "-") == 0;
-    const bool good = standard ? write_all(STDOUT_FILENO, bytes, length)
-                               : write_file(path, O_TRUNC, bytes, length);
-    return good ? STATUS_OK : cannot("write", standard ? "standard output" : path, failure);
 }
 
 bool files_make_folders(const char *path) {
@@ -108,16 +104,62 @@ bool files_beside(const char *path, const char *name, char beside[PATH_MAX]) {
     return snprintf(beside, PATH_MAX, "%.*s%s", folder, path, name) < PATH_MAX;
 }
 
+void files_temporary(pid_t pid, char name[FILES_TEMPORARY_MAX]) {
+    snprintf(name, FILES_TEMPORARY_MAX, ".burin-%d", (int)pid);
+}
+
+/* FOLDERS: a missing folder is made. False: errno says why. */
+static bool replace(const char *path, const char *temporary, bool folders, const uint8_t *bytes,
+                    size_t length) {
+    char beside[PATH_MAX];
+    struct stat old;
+    const bool there = stat(path, &old) == 0;
+    const mode_t mode = there ? old.st_mode & 0777 : 0666;
+    if (!files_beside(path, temporary, beside)) return false;
+    unlink(beside); /* a link that others put there is not followed */
+    bool good = write_file(beside, O_EXCL, mode, bytes, length);
+    if (!good && errno == ENOENT && folders)
+        good = files_make_folders(path) && write_file(beside, O_EXCL, mode, bytes, length);
+    if (!good) return false;
+    if (there && chown(beside, old.st_uid, old.st_gid) == 0) chmod(beside, mode);
+    if (rename(beside, path) == 0) return true;
+    const int error = errno;
+    unlink(beside);
+    errno = error;
+    return false;
+}
+
 enum status files_replace(const char *path, const char *temporary, const uint8_t *bytes,
                           size_t length, struct failure *failure) {
-    char beside[PATH_MAX];
-    if (!files_beside(path, temporary, beside)) return cannot("write", path, failure);
-    unlink(beside); /* a link that others put there is not followed */
-    bool written = write_file(beside, O_EXCL, bytes, length);
-    if (!written && errno == ENOENT)
-        written = files_make_folders(path) && write_file(beside, O_EXCL, bytes, length);
-    if (written && rename(beside, path) == 0) return STATUS_OK;
-    const enum status status = cannot("write", path, failure);
-    if (written) unlink(beside);
-    return status;
+    return replace(path, temporary, true, bytes, length) ? STATUS_OK
+                                                         : cannot("write", path, failure);
+}
+
+/* Whether PATH is a file that may be written, or becomes one; sets REAL to its path, in which a
+ * link is followed. */
+static bool is_replaceable(const char *path, char real[PATH_MAX]) {
+    struct stat facts;
+    if (stat(path, &facts) == 0)
+        return S_ISREG(facts.st_mode) && access(path, W_OK) == 0 && realpath(path, real);
+    return errno == ENOENT && lstat(path, &facts) != 0 &&
+           snprintf(real, PATH_MAX, "%s", path) < PATH_MAX;
+}
+
+static bool write_path(const char *path, const uint8_t *bytes, size_t length) {
+    char real[PATH_MAX], temporary[FILES_TEMPORARY_MAX];
+    files_temporary(getpid(), temporary);
+    if (is_replaceable(path, real)) {
+        if (replace(real, temporary, false, bytes, length)) return true;
+        /* A folder may take no other file: that of a file mounted into a container. */
+        if (errno != EACCES && errno != EPERM && errno != EROFS && errno != EBUSY) return false;
+    }
+    return write_file(path, O_TRUNC, 0666, bytes, length);
+}
+
+enum status files_write(const char *path, const uint8_t *bytes, size_t length,
+                        struct failure *failure) {
+    const bool standard = strcmp(path, "-") == 0;
+    const bool good =
+        standard ? write_all(STDOUT_FILENO, bytes, length) : write_path(path, bytes, length);
+    return good ? STATUS_OK : cannot("write", standard ? "standard output" : path, failure);
 }

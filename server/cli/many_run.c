@@ -106,13 +106,6 @@ static void wait_for_memory(const struct one_run_place *place, size_t bytes) {
         _exit(1);
 }
 
-enum { TEMPORARY_MAX = 32 };
-
-/* Writes the name that the results of the worker PID have before they are renamed. */
-static void name_temporary(pid_t pid, char name[TEMPORARY_MAX]) {
-    snprintf(name, TEMPORARY_MAX, ".burin-%d", (int)pid);
-}
-
 static struct message run_file(struct one_run *run, const struct many *many, long file,
                                char **text) {
     struct message message = { .kind = MESSAGE_DONE };
@@ -131,13 +124,13 @@ static struct message run_file(struct one_run *run, const struct many *many, lon
 
 /* Runs files until the command closes its end. */
 static _Noreturn void work(const struct many *many, int fd, pid_t parent) {
-    char temporary[TEMPORARY_MAX];
+    char temporary[FILES_TEMPORARY_MAX];
     const struct place place = { .place = { .temporary = temporary,
                                             .memory_bytes = many->share,
                                             .wait_for_memory = wait_for_memory },
                                  .fd = fd };
     struct message ready = { .kind = MESSAGE_READY };
-    name_temporary(getpid(), temporary);
+    files_temporary(getpid(), temporary);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     mallopt(M_MMAP_THRESHOLD, HEAP_KEPT);
@@ -180,10 +173,10 @@ static bool start_worker(struct many *many, struct worker *worker) {
 
 /* Removes what WORKER, which has ended, may have left of its file. */
 static void remove_temporary(const struct many *many, const struct worker *worker) {
-    char name[TEMPORARY_MAX], path[PATH_MAX], beside[PATH_MAX];
+    char name[FILES_TEMPORARY_MAX], path[PATH_MAX], beside[PATH_MAX];
     if (worker->file == NO_FILE) return;
     const struct file_pair *pair = &many->list.pairs[worker->file];
-    name_temporary(worker->pid, name);
+    files_temporary(worker->pid, name);
     for (int w = 0; file_list_output(many->options, pair, w, path); w++)
         if (files_beside(path, name, beside)) unlink(beside);
 }

@@ -463,6 +463,24 @@ def test_run_fails(files, arguments, message):
     assert not (files / "o.png").exists()
 
 
+def test_run_replaces_a_file(files):
+    """A link is followed, and rights stay; no room for the result: the file stays as it was."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+    path, link = files / "in.png", files / "link.png"
+    before, image = path.read_bytes(), np.array(Image.open(path))[::-1]
+    path.chmod(0o640)
+    link.symlink_to("in.png")
+    assert "File too large" in refused("run", "flip", "in.png", "in.png", status=1, cwd=files, preexec_fn=limit)
+    assert path.read_bytes() == before
+    assert burin("run", "flip", "link.png", "link.png", cwd=files).returncode == 0
+    assert np.array_equal(np.array(Image.open(path)), image)
+    assert link.is_symlink() and path.stat().st_mode & 0o777 == 0o640
+    assert "No such file" in refused("run", "in.png", "none/out.png", status=1, cwd=files)
+    assert not [name for name in os.listdir(files) if name.startswith(".burin")]
+
+
 def test_run_to_a_full_disk(files):
     assert "No space left" in refused("run", "in.png", "/dev/full", status=1, cwd=files)
 
