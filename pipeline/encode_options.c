@@ -62,7 +62,9 @@ static bool set_lossless(struct encode_options *options, const char *value) {
 }
 
 static bool set_palette(struct encode_options *options, const char *value) {
-    return read_flag(value, &options->palette);
+    const bool good = read_flag(value, &options->palette);
+    options->no_palette = good && !options->palette;
+    return good;
 }
 
 static bool set_colors(struct encode_options *options, const char *value) {
@@ -180,6 +182,11 @@ void encode_options_as_input(struct encode_options *options, const struct probe 
 }
 
 enum status encode_options_check(const struct encode_options *options, struct failure *failure) {
+    if (options->no_palette && (options->colors || options->dither))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "palette=false leaves nothing for %s, which belongs to a palette; leave one of "
+                    "the two out",
+                    options->colors ? "colors" : "dither");
     if (options->min_quality <= options->quality) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM, "min_quality must be 1..%d: no more than quality is",
                 options->quality);

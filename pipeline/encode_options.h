@@ -48,6 +48,7 @@ struct encode_options {
     bool lossless;         /* FORMAT_LOSSLESS: quality does nothing */
     bool palette, dither;  /* FORMAT_PALETTE; dither: colours in patterns */
     int colors;            /* 2..256, the most in a palette, which it implies; 0: not given */
+    bool no_palette;       /* palette=false was given */
     bool loss_chosen;      /* quality, lossless or max_bytes was given */
     int effort;            /* 0..6, more time for fewer bytes; FORMAT_EFFORT */
     uint8_t background[4]; /* R, G, B under alpha where the format has none; A for operators */

@@ -88,7 +88,8 @@ def test_other_ways_to_ask(daemon):
     wanted = written(daemon, photo, "&colors=9", (CUT,))[0]
     assert daemon.post("/brightness?shift=0&type=png&colors=9", photo).body == wanted
     assert daemon.post("/brightness?shift=0&type=jpeg&colors=9", photo).headers["Content-Type"] == "image/jpeg"
-    for query, words in (("palette=8", ["palette", "true"]), ("colors=1", ["colors", "2..256"]), ("dither=", ["dither"])):
+    for query, words in (("palette=8", ["palette", "true"]), ("colors=1", ["colors", "2..256"]), ("dither=", ["dither"]),
+                         ("palette=false&colors=5", ["palette=false", "colors"])):
         check_problem(daemon.post(f"/histeq?type=png&{query}", photo), 400, *words)
     outputs = [{"type": "png", "palette": True, "colors": 9, "name": "few"}, {"type": "png", "name": "all"}]
     answer = daemon.post_form("/pipeline", [("operations", json.dumps([{"operation": "brightness", "params": {"shift": 0}}]), None),

@@ -64,6 +64,27 @@ static void colours_of_a_palette(void **state) {
     assert_int_equal(encode_colors(&options), 7);
 }
 
+static void no_palette_has_no_colours(void **state) {
+    (void)state;
+    static const struct {
+        const char *palette, *name, *value, *word; /* NULL: it is good */
+    } cases[] = {
+        { "false", "colors", "5", "colors" }, { "false", "dither", "true", "dither" },
+        { "false", "dither", "false", NULL }, { "true", "colors", "5", NULL },
+        { "true", "dither", "true", NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct failure failure = { 0 };
+        struct encode_options options = set("palette", cases[i].palette);
+        assert_true(encode_option_set(&options, index_of(cases[i].name), cases[i].value));
+        const enum status status = encode_options_check(&options, &failure);
+        assert_int_equal(status, cases[i].word ? STATUS_BAD_PARAM : STATUS_OK);
+        if (cases[i].word) assert_non_null(strstr(failure.message, cases[i].word));
+    }
+    const struct encode_options options = set("colors", "5");
+    assert_int_equal(encode_options_check(&options, NULL), STATUS_OK);
+}
+
 /* The result has the input's type, and is lossless as the input is if no option says otherwise. */
 static void as_the_input(void **state) {
     (void)state;
@@ -129,6 +150,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_values),
         cmocka_unit_test(colours_of_a_palette),
+        cmocka_unit_test(no_palette_has_no_colours),
         cmocka_unit_test(as_the_input),
         cmocka_unit_test(bad_values),
         cmocka_unit_test(every_setting_says_what_it_may_be),
