@@ -183,15 +183,20 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
 
 /* ---- a job returns */
 
+/* Takes over the answer in the slot, if it is valid. */
+static bool take_valid(struct dispatcher *dispatcher, const struct worker_handle *worker,
+                       int slot) {
+    if (!answer_take(dispatcher->options.slots, slot, clock_ns())) return false;
+    culprit_name(job_of(dispatcher, slot), worker->generation, worker->cpu);
+    return true;
+}
+
 /* False: the worker returned an invalid answer. The worker is killed, and the job runs once more as
  * if the worker had died with it. */
 static bool take_answer(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {
     struct job *job = job_of(dispatcher, slot);
     if (worker->distrusted) return false;
-    if (answer_take(dispatcher->options.slots, slot, clock_ns())) {
-        culprit_name(job, worker->generation, worker->cpu);
-        return true;
-    }
+    if (take_valid(dispatcher, worker, slot)) return true;
     log_event_of(LOG_ERROR, "answer_invalid", job->request_id, job->trace_id,
                  "job %.63s: the worker returned an invalid answer", job->request_id);
     job->deaths++;
@@ -360,9 +365,7 @@ static void recover(struct dispatcher *dispatcher, const struct worker_handle *w
     state->worker = WAITING;
     /* The worker may have finished the job and died before its completion was read. */
     const bool finished = __atomic_load_n(&shared->finished_ns, __ATOMIC_ACQUIRE) &&
-                          !worker->distrusted &&
-                          answer_take(dispatcher->options.slots, slot, clock_ns());
-    if (finished) culprit_name(job, worker->generation, worker->cpu);
+                          !worker->distrusted && take_valid(dispatcher, worker, slot);
     if (finished && runs_go_on(&dispatcher->held, job, &state->earlier))
         begin_next(dispatcher, slot);
     else if (finished || runs_are_over(&dispatcher->held, job, &state->earlier))
