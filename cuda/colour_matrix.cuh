@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* colour_matrix.cuh - pixels through a matrix of colours: pipeline/ops/colour_matrix.h's operators
+/* colour_matrix.cuh - pixels through a matrix of colours: pipeline/colour_matrix.h's operators
  * on a GPU.
  *
  * Used by:  cuda/ops/{matrix,sepia,saturation,hue,tint}.cu.
@@ -10,7 +10,7 @@
 #define BURIN_COLOUR_MATRIX_CUH
 
 #include "cuda/cuda_op.h"
-#include "pipeline/ops/colour_matrix.h"
+#include "pipeline/colour_matrix.h"
 
 /* Queues one launch for all CALLS. KEEPS_GRAY: gray images are copied; else they become colours.
  * NAME is the operator's, for the timing report. */

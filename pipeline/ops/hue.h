@@ -14,7 +14,7 @@
 #ifndef BURIN_OPS_HUE_H
 #define BURIN_OPS_HUE_H
 
-#include "pipeline/ops/colour_matrix.h"
+#include "pipeline/colour_matrix.h"
 #include "pipeline/param.h"
 
 #ifdef __cplusplus

@@ -6,7 +6,7 @@
 #ifndef BURIN_OPS_MATRIX_H
 #define BURIN_OPS_MATRIX_H
 
-#include "pipeline/ops/colour_matrix.h"
+#include "pipeline/colour_matrix.h"
 #include "pipeline/param.h"
 
 HOST_DEVICE struct colour_matrix matrix_weights(const struct params *params) {

@@ -10,7 +10,7 @@
 #ifndef BURIN_OPS_SATURATION_H
 #define BURIN_OPS_SATURATION_H
 
-#include "pipeline/ops/colour_matrix.h"
+#include "pipeline/colour_matrix.h"
 #include "pipeline/param.h"
 
 enum { SATURATION_FACTOR }; /* place in the parameter list; in thousandths */

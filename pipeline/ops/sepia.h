@@ -8,7 +8,7 @@
 #ifndef BURIN_OPS_SEPIA_H
 #define BURIN_OPS_SEPIA_H
 
-#include "pipeline/ops/colour_matrix.h"
+#include "pipeline/colour_matrix.h"
 #include "pipeline/param.h"
 
 enum { SEPIA_AMOUNT }; /* place in the parameter list; in thousandths */

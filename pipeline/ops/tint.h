@@ -9,7 +9,7 @@
 #ifndef BURIN_OPS_TINT_H
 #define BURIN_OPS_TINT_H
 
-#include "pipeline/ops/colour_matrix.h"
+#include "pipeline/colour_matrix.h"
 #include "pipeline/param.h"
 
 /* Places in the parameter list; the amount is in thousandths. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* matrix against values by hand, and against a slow function in 64 bits.
- * covers: pipeline/ops/colour_matrix.h pipeline/ops/colour_matrix_rows.h */
+ * covers: pipeline/colour_matrix.h pipeline/ops/colour_matrix_rows.h
+ * covers: pipeline/rows/colour_matrix.h pipeline/rows/colour_matrix.c */
 #include "tests/pipeline/ops/against.h"
 #include "tests/pipeline/ops/table.h"
 

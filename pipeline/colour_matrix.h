@@ -16,8 +16,8 @@
  * Used by:  matrix, sepia, saturation, hue and tint, on both devices.
  * Threads:  any; no state.
  */
-#ifndef BURIN_OPS_COLOUR_MATRIX_H
-#define BURIN_OPS_COLOUR_MATRIX_H
+#ifndef BURIN_COLOUR_MATRIX_H
+#define BURIN_COLOUR_MATRIX_H
 
 #include "pipeline/host_device.h"
 
