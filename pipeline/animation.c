@@ -280,12 +280,9 @@ static enum status find_cut(struct group *group, int s) {
 static enum status check_pixels(const struct group *group) {
     const struct animation *animation = group->animation;
     const uint64_t pixels = image_pixels(&animation->result) * animation->probe->frames;
-    const uint64_t most = animation->limits->probe.pixels_max;
-    if (plan_knows_size(animation->plan, PLAN_STEPS_MAX) || pixels <= most) return STATUS_OK;
-    return fail(group->failure, STATUS_TOO_LARGE,
-                "the %u frames of the result have %llu pixels together, more than the %llu of "
-                "pixels_max; ask for a smaller one",
-                animation->probe->frames, (unsigned long long)pixels, (unsigned long long)most);
+    if (plan_knows_size(animation->plan, PLAN_STEPS_MAX)) return STATUS_OK;
+    return plan_tree_check_pixels(pixels, animation->limits->probe.pixels_max,
+                                  animation->probe->frames, true, group->failure);
 }
 
 static enum status run_all(struct group *group) {

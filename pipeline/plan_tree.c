@@ -6,6 +6,7 @@
 
 #include "pipeline/registry.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum status plan_tree_check(const struct plan_tree *tree, struct failure *failure) {
@@ -241,6 +242,17 @@ bool plan_tree_has_user_operators(const struct plan_tree *tree) {
     bool any = false;
     for (int p = 0; p < tree->count; p++) any |= plan_has_user_operators(&tree->parts[p]);
     return any;
+}
+
+enum status plan_tree_check_pixels(uint64_t pixels, uint64_t pixels_max, uint32_t count,
+                                   bool frames, struct failure *failure) {
+    char number[16] = "";
+    if (pixels <= pixels_max) return STATUS_OK;
+    if (count) snprintf(number, sizeof number, "%u ", count);
+    return fail(failure, STATUS_TOO_LARGE,
+                "the %s%s have %llu pixels together, more than the %llu of pixels_max; ask for %s",
+                number, frames ? "frames of the result" : "results", (unsigned long long)pixels,
+                (unsigned long long)pixels_max, frames ? "a smaller one" : "fewer or smaller ones");
 }
 
 /* ---- work that branches share */

@@ -77,6 +77,11 @@ enum status plan_tree_refuse_aux(const struct plan_tree *tree, const char *name,
 
 bool plan_tree_has_user_operators(const struct plan_tree *tree);
 
+/* STATUS_TOO_LARGE if PIXELS, of all results or of all FRAMES of one, are more than PIXELS_MAX.
+ * COUNT: of these, for the message; 0: not known. */
+enum status plan_tree_check_pixels(uint64_t pixels, uint64_t pixels_max, uint32_t count,
+                                   bool frames, struct failure *failure);
+
 /* ---- work that branches share: one further call of the operator that several branches begin with,
  * made once a tree; each such branch makes its own image from the result of that call */
 

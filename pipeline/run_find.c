@@ -58,11 +58,8 @@ static enum status check_sum(const struct run_tree *tree, int i, struct failure 
         if (p ? run_last_maker(part->plan) >= 0 : trunk->want != RUN_NOTHING)
             pixels += image_pixels(&part->items[i].shapes[part->plan->count]);
     }
-    if (tree->part_count == 1 || pixels <= trunk->pixels_max) return STATUS_OK;
-    return fail(failure, STATUS_TOO_LARGE,
-                "the results have %llu pixels together, more than the %llu of pixels_max; ask for "
-                "fewer or smaller ones",
-                (unsigned long long)pixels, (unsigned long long)trunk->pixels_max);
+    if (tree->part_count == 1) return STATUS_OK;
+    return plan_tree_check_pixels(pixels, trunk->pixels_max, 0, false, failure);
 }
 
 /* Sets the shapes of item I of all parts. */

@@ -69,11 +69,8 @@ static enum status size_results(const struct work *work, struct job *job, uint64
         job->outputs[o].cut = !plan_tree_knows_size(&work->plans, part, PLAN_STEPS_MAX);
         pixels += image_pixels(&job->outputs[o].image);
     }
-    if (count == 1 || pixels <= pixels_max) return STATUS_OK;
-    return fail(failure, STATUS_TOO_LARGE,
-                "the %d results have %llu pixels together, more than the %llu of pixels_max; ask "
-                "for fewer or smaller ones",
-                count, (unsigned long long)pixels, (unsigned long long)pixels_max);
+    if (count == 1) return STATUS_OK;
+    return plan_tree_check_pixels(pixels, pixels_max, (uint32_t)count, false, failure);
 }
 
 /* *COUNT: numbers returned by all steps, at most PLAN_VALUES_MAX. */
@@ -268,11 +265,7 @@ static enum status check_frames(const struct request *request, const struct work
                     "it out, or %s",
                     several ? "ask for one result"
                             : "the steps that return values or take a further image");
-    if (pixels <= pixels_max) return STATUS_OK;
-    return fail(failure, STATUS_TOO_LARGE,
-                "the %u frames of the result have %llu pixels together, more than the %llu of "
-                "pixels_max; ask for a smaller one",
-                job->probe.frames, (unsigned long long)pixels, (unsigned long long)pixels_max);
+    return plan_tree_check_pixels(pixels, pixels_max, job->probe.frames, true, failure);
 }
 
 /* ---- the image and the plan */

@@ -502,7 +502,7 @@ TABLE = [
     ("frames are not counted", "pipeline/probe.c", "probe->frames > most", "false", "http test_animation.py -k test_limits"),
     ("the pixels of frames are not added", "pipeline/probe.c", "if (pixels <= limits->pixels_max) return STATUS_OK;", "return STATUS_OK;",
      "http test_animation.py -k test_limits"),
-    ("the pixels of frames of a result are not added", "request/submit.c", "if (pixels <= pixels_max) return STATUS_OK;", "return STATUS_OK;",
+    ("the pixels of frames of a result are not added", "pipeline/plan_tree.c", "if (pixels <= pixels_max) return STATUS_OK;", "return STATUS_OK;",
      "http test_animation.py -k test_limits"),
     ("a broken frame ends an animation without a word", "gif/decoder.c", "*last |= fault != NULL; const enum status status = sink", "*last |= true; const enum status status = sink",
      "http test_animation.py -k as_shown"),
