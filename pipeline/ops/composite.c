@@ -5,7 +5,6 @@
 #include "pipeline/ops/composite.h"
 
 #include "pipeline/arena.h"
-#include "pipeline/rows/over.h"
 #include "pipeline/sample.h"
 
 static const struct param params[] = {
@@ -139,10 +138,10 @@ static void lay_piece(const struct composite *composite, uint8_t *out, const uin
     const unsigned channels = composite->call->out.channels, depth = composite->call->out.depth;
     const int blend = (int)number[COMPOSITE_BLEND];
     const unsigned over_depth = composite->over.depth;
-    if (blend != BLEND_OVER)
+    if (channels == 3 && depth == 8 && over_depth == 8 && blend != BLEND_SOFT_LIGHT)
+        over_rgb8(out, over, width, opacity, blend);
+    else if (blend != BLEND_OVER)
         SPECIALISE(channels, depth, lay_row, out, over, width, over_depth, opacity, blend);
-    else if (channels == 3 && depth == 8 && over_depth == 8)
-        over_rgb8(out, over, width, opacity);
     else if (channels == 4 && depth == 8 && over_depth == 8)
         over_rgba8(out, over, width, opacity);
     else

@@ -34,6 +34,7 @@
 #include "pipeline/background.h"
 #include "pipeline/ops/crop.h"
 #include "pipeline/ops/resize/definition.h"
+#include "pipeline/rows/over.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -56,7 +57,6 @@ enum {
     COMPOSITE_BLEND,
     COMPOSITE_COLOUR
 };
-enum { BLEND_OVER, BLEND_MULTIPLY, BLEND_SCREEN, BLEND_OVERLAY, BLEND_SOFT_LIGHT };
 
 /* ---- one pixel */
 

@@ -1,57 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Loops that have no branch and run over neighbours, of which the compiler makes
+ * vectors. Over RGBA a pixel is a word. Over RGB the overlay's colours and alphas first get places
+ * like the picture's samples, a chunk at a time. */
 #include "pipeline/rows/over.h"
 
-#include "pipeline/background.h"
-#include "pipeline/rows/intrinsics.h"
+#include "pipeline/rows/simd.h"
 
 #include <string.h>
-
-static void over_plain(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity) {
-    for (size_t i = 0; i < pixels; i++, rgb += 3, rgba += 4) {
-        const uint32_t alpha = (rgba[3] * opacity + 500) / 1000;
-        if (alpha == 0) continue;
-        for (int c = 0; c < 3; c++) rgb[c] = (uint8_t)background_lay(rgba[c], alpha, rgb[c], 8);
-    }
-}
-
-#ifdef __x86_64__
-/* Alpha of four pixels times opacity, in place: n = alpha * opacity + 500 is below 2^18, and for
- * m = n / 8 < 59,074 floor(m / 125) = m * 33,555 >> 22. */
-AVX2 static inline __m128i fade(__m128i rgba, __m128i opacity) {
-    const __m128i n =
-        _mm_add_epi32(_mm_mullo_epi32(_mm_srli_epi32(rgba, 24), opacity), _mm_set1_epi32(500));
-    const __m128i alpha =
-        _mm_srli_epi16(_mm_mulhi_epu16(_mm_srli_epi32(n, 3), _mm_set1_epi32(33555)), 6);
-    return _mm_or_si128(_mm_and_si128(rgba, _mm_set1_epi32(0xffffff)), _mm_slli_epi32(alpha, 24));
-}
-
-/* Four pixels at a time, as twelve samples; the four bytes behind them are written as they were, so
- * two more pixels must follow. (t + (t >> 8)) >> 8 with t = sum + 128 is the sum over 255, rounded:
- * the sum is at most 255^2. */
-AVX2 static void over_avx2(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity) {
-    const __m128i colours = _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
-    const __m128i alphas = _mm_setr_epi8(3, 3, 3, 7, 7, 7, 11, 11, 11, 15, 15, 15, -1, -1, -1, -1);
-    const __m128i factor = _mm_set1_epi32((int)opacity);
-    const __m256i all = _mm256_set1_epi16(255), half = _mm256_set1_epi16(128);
-    size_t i = 0;
-    for (; i + 6 <= pixels; i += 4) {
-        const __m128i front = fade(_mm_loadu_si128((const __m128i *)(rgba + 4 * i)), factor);
-        __m128i *const place = (__m128i *)(rgb + 3 * i);
-        const __m256i s = _mm256_cvtepu8_epi16(_mm_shuffle_epi8(front, colours));
-        const __m256i a = _mm256_cvtepu8_epi16(_mm_shuffle_epi8(front, alphas));
-        const __m256i d = _mm256_cvtepu8_epi16(_mm_loadu_si128(place));
-        const __m256i sum = _mm256_add_epi16(_mm256_mullo_epi16(s, a),
-                                             _mm256_mullo_epi16(d, _mm256_sub_epi16(all, a)));
-        const __m256i t = _mm256_add_epi16(sum, half);
-        const __m256i wide = _mm256_srli_epi16(_mm256_add_epi16(t, _mm256_srli_epi16(t, 8)), 8);
-        _mm_storeu_si128(place, _mm_packus_epi16(_mm256_castsi256_si128(wide),
-                                                 _mm256_extracti128_si256(wide, 1)));
-    }
-    over_plain(rgb + 3 * i, rgba + 4 * i, pixels - i, opacity);
-}
-#else
-#define over_avx2 over_plain
-#endif
 
 /* ---- over pixels with alpha */
 
@@ -103,6 +58,72 @@ void over_rgba8(uint8_t *out, const uint8_t *rgba, size_t pixels, uint32_t opaci
     (simd_has_avx2() ? over_pixels_avx2 : over_pixels_plain)(out, rgba, pixels, opacity);
 }
 
-void over_rgb8(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity) {
-    (simd_has_avx2() ? over_avx2 : over_plain)(rgb, rgba, pixels, opacity);
+/* ---- over and blended with RGB */
+
+enum { CHUNK = 256 /* pixels */ };
+
+/* round(n / 255) for n <= 255^2, in 16 bits. */
+static inline __attribute__((always_inline)) uint16_t by_255(uint32_t n) {
+    const uint16_t t = (uint16_t)(n + 128);
+    return (uint16_t)((uint16_t)(t + (t >> 8)) >> 8);
+}
+
+static inline __attribute__((always_inline)) uint16_t blended(uint16_t d, uint16_t s, int blend) {
+    if (blend == BLEND_OVER) return s;
+    const uint16_t twice = (uint16_t)(2 * d), lighter = (uint16_t)(twice - 255);
+    const uint16_t product = by_255((uint32_t)d * s);
+    if (blend == BLEND_MULTIPLY) return product;
+    if (blend == BLEND_SCREEN) return (uint16_t)(d + s - product);
+    const bool dark = twice <= 255;
+    const uint16_t part = by_255((uint32_t)(dark ? twice : lighter) * s);
+    return dark ? part : (uint16_t)(lighter + s - part);
+}
+
+/* Alpha 0 changes nothing. */
+static inline __attribute__((always_inline)) void blend_pixels(uint8_t *restrict rgb,
+                                                               const uint8_t *restrict rgba,
+                                                               size_t pixels, uint32_t opacity,
+                                                               int blend) {
+    uint8_t front[3 * CHUNK], alpha[3 * CHUNK];
+    for (; pixels; rgb += 3 * CHUNK, rgba += 4 * CHUNK) {
+        const size_t count = pixels < CHUNK ? pixels : CHUNK;
+        for (size_t i = 0; i < count; i++)
+            for (size_t c = 0; c < 3; c++) {
+                front[3 * i + c] = rgba[4 * i + c];
+                alpha[3 * i + c] = (uint8_t)((rgba[4 * i + 3] * opacity + 500) / 1000);
+            }
+        for (size_t i = 0; i < 3 * count; i++) {
+            const uint16_t b = blended(rgb[i], front[i], blend), a = alpha[i];
+            rgb[i] = (uint8_t)by_255((uint32_t)b * a + (uint32_t)rgb[i] * (255u - a));
+        }
+        pixels -= count;
+    }
+}
+
+static inline __attribute__((always_inline)) void
+blend_rows(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity, int blend) {
+    switch (blend) {
+    case BLEND_OVER: blend_pixels(rgb, rgba, pixels, opacity, BLEND_OVER); break;
+    case BLEND_MULTIPLY: blend_pixels(rgb, rgba, pixels, opacity, BLEND_MULTIPLY); break;
+    case BLEND_SCREEN: blend_pixels(rgb, rgba, pixels, opacity, BLEND_SCREEN); break;
+    default: blend_pixels(rgb, rgba, pixels, opacity, BLEND_OVERLAY);
+    }
+}
+
+static void blend_plain(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity,
+                        int blend) {
+    blend_rows(rgb, rgba, pixels, opacity, blend);
+}
+
+#ifdef __x86_64__
+AVX2 static void blend_avx2(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity,
+                            int blend) {
+    blend_rows(rgb, rgba, pixels, opacity, blend);
+}
+#else
+#define blend_avx2 blend_plain
+#endif
+
+void over_rgb8(uint8_t *rgb, const uint8_t *rgba, size_t pixels, uint32_t opacity, int blend) {
+    (simd_has_avx2() ? blend_avx2 : blend_plain)(rgb, rgba, pixels, opacity, blend);
 }

@@ -125,24 +125,6 @@ static void by_hand(void **state) {
               U8(1, 2, 3, 77, 7, 7, 7, 0));
 }
 
-static void vectors_make_the_same(void **state) {
-    (void)state;
-    enum { PIXELS = 4096 };
-    static uint8_t rgba[4 * PIXELS], plain[3 * PIXELS], fast[3 * PIXELS];
-    for (uint32_t opacity = 0; opacity <= 1000; opacity += 125) {
-        uint32_t seed = opacity;
-        for (int i = 0; i < 4 * PIXELS; i++) rgba[i] = (uint8_t)(noise_next(&seed) >> 24);
-        for (int i = 0; i < 3 * PIXELS; i++) plain[i] = (uint8_t)(noise_next(&seed) >> 24);
-        memcpy(fast, plain, sizeof fast);
-        const size_t pixels = PIXELS - opacity % 11;
-        simd_limit(SIMD_NONE);
-        over_rgb8(plain, rgba, pixels, opacity);
-        simd_limit(SIMD_BEST);
-        over_rgb8(fast, rgba, pixels, opacity);
-        assert_memory_equal(plain, fast, sizeof fast);
-    }
-}
-
 /* Every pair of alphas, in plain C and in vectors, against the definition. */
 static void every_alpha_over_every_other(void **state) {
     (void)state;
@@ -166,6 +148,32 @@ static void every_alpha_over_every_other(void **state) {
     }
 }
 
+/* Every pair of samples, in plain C and in vectors, against the definition. */
+static void blends_make_the_same(void **state) {
+    (void)state;
+    enum { PIXELS = 65536 / 3 + 1 };
+    static uint8_t over[4 * PIXELS], under[3 * PIXELS], out[3 * PIXELS];
+    uint32_t seed = 1;
+    for (size_t i = 0; i < 3 * PIXELS; i++)
+        under[i] = (uint8_t)i, over[i / 3 * 4 + i % 3] = (uint8_t)(i >> 8);
+    for (size_t i = 0; i < PIXELS; i++) over[4 * i + 3] = (uint8_t)(noise_next(&seed) >> 24);
+    for (int k = 0; k < 16; k++) {
+        const int blend = k / 4;
+        const uint32_t opacity = k / 2 % 2 ? 1000 : 333 * (uint32_t)blend;
+        memcpy(out, under, sizeof out);
+        simd_limit(k % 2 ? SIMD_BEST : SIMD_NONE);
+        over_rgb8(out, over, PIXELS, opacity, blend);
+        for (size_t i = 0; i < PIXELS; i++) {
+            uint32_t front[] = { over[4 * i], over[4 * i + 1], over[4 * i + 2], over[4 * i + 3] };
+            uint32_t back[] = { under[3 * i], under[3 * i + 1], under[3 * i + 2] };
+            composite_front(front, 8, 3, 8, opacity);
+            composite_pixel(back, front, 3, 8, blend);
+            for (size_t c = 0; c < 3; c++) assert_int_equal(out[3 * i + c], back[c]);
+        }
+    }
+    simd_limit(SIMD_BEST);
+}
+
 static void what_is_missing_is_named(void **state) {
     (void)state;
     struct failure failure = { 0 };
@@ -185,8 +193,8 @@ int main(void) {
         cmocka_unit_test(places),
         cmocka_unit_test(sizes),
         cmocka_unit_test(by_hand),
-        cmocka_unit_test(vectors_make_the_same),
         cmocka_unit_test(every_alpha_over_every_other),
+        cmocka_unit_test(blends_make_the_same),
         cmocka_unit_test(what_is_missing_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
