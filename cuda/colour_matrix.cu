@@ -95,10 +95,10 @@ static __device__ __forceinline__ void mix_warp(const struct weight_pairs &matri
     for (int i = 0; i < 3; i++) __stcs(to + 32 * i, pack_vector(out + 4 * i));
 }
 
-template <int CHANNELS, int MADE, int DEPTH>
+template <int CHANNELS, int MADE, int DEPTH, int CAPACITY>
 static __global__ void __launch_bounds__(THREADS)
     mix_kernel(const __grid_constant__ struct weight_pairs matrix,
-               const __grid_constant__ struct batch batch) {
+               const __grid_constant__ struct batch_of<CAPACITY> batch) {
     typedef layout<CHANNELS, MADE, DEPTH> L;
     const uint32_t chunk = blockIdx.x * THREADS + threadIdx.x;
     if constexpr (CHANNELS == 3) {
@@ -126,17 +126,26 @@ static __global__ void __launch_bounds__(THREADS)
 
 /* ---- host */
 
-template <int CHANNELS, int MADE, int DEPTH>
-static enum status launch(cudaStream_t stream, const struct weight_pairs &matrix,
-                          const struct op_call *calls, int count) {
-    struct batch batch;
+/* One image's launch has a smaller parameter block, which reaches the GPU sooner. */
+template <int CHANNELS, int MADE, int DEPTH, int CAPACITY>
+static enum status launch_of(cudaStream_t stream, const struct weight_pairs &matrix,
+                             const struct op_call *calls, int count) {
+    struct batch_of<CAPACITY> batch;
     const enum status status =
         batch_init(&batch, calls, count, layout<CHANNELS, MADE, DEPTH>::PIXELS);
     if (status) return status;
     const unsigned blocks = (batch.chunks + THREADS - 1) / THREADS;
-    mix_kernel<CHANNELS, MADE, DEPTH><<<blocks, THREADS, 0, stream>>>(matrix, batch);
+    mix_kernel<CHANNELS, MADE, DEPTH, CAPACITY><<<blocks, THREADS, 0, stream>>>(matrix, batch);
     CUDA_LAUNCHED(calls[0].failure);
     return STATUS_OK;
+}
+
+template <int CHANNELS, int MADE, int DEPTH>
+static enum status launch(cudaStream_t stream, const struct weight_pairs &matrix,
+                          const struct op_call *calls, int count) {
+    return count == 1
+               ? launch_of<CHANNELS, MADE, DEPTH, 1>(stream, matrix, calls, count)
+               : launch_of<CHANNELS, MADE, DEPTH, CUDA_BATCH_MAX>(stream, matrix, calls, count);
 }
 
 template <int DEPTH>
