@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A thread has 16 bytes of a row, and goes down a strip as in
  * cuda/skeletons/neighbourhood.cuh, whose loads and borders it takes. Two samples are compared at
- * once, in the halves of a word: of 8 bits, the even and the odd samples of a word apart. Each
+ * once, in the halves of a word. Of 8 bits, the even and the odd samples of a word are apart, each
+ * in its half's upper byte: the lower byte, a neighbour's or 0, decides only between equals. Each
  * column of the window is sorted once a row. A neighbour's column is another word, or the upper
- * half of one and the lower half of the next. Images with alpha are laid over the background in a
- * launch before. */
+ * half of one and the lower half of the next. Of three, a GPU has the least and the greatest in one
+ * instruction each. Images with alpha are laid over the background in a launch before. */
 #include "pipeline/ops/median.h"
 
 #include "cuda/lay_over.cuh"
@@ -16,6 +17,11 @@
         v[b] = __vmaxu2(v[a], v[b]);                                                               \
         v[a] = lesser;                                                                             \
     }
+
+/* The middle one of three, in both halves: sums of words are the halves' sums, carries included. */
+static __device__ __forceinline__ uint32_t middle_of(uint32_t a, uint32_t b, uint32_t c) {
+    return a + b + c - __vimin3_u16x2(a, b, c) - __vimax3_u16x2(a, b, c);
+}
 
 /* A row's samples of each rank: PARTS pairs a word. */
 template <class T> struct sorted_columns {
@@ -32,11 +38,12 @@ static __device__ __forceinline__ void sort_columns(struct sorted_columns<T> &so
         const int part = i % PARTS, word = i / PARTS;
         uint32_t v[T::SIDE];
 #pragma unroll
-        for (int r = 0; r < T::SIDE; r++)
-            v[r] = PARTS == 1 ? rows[r].words[word]
-                              : __byte_perm(rows[r].words[word], 0, part ? 0x4341 : 0x4240);
+        for (int r = 0; r < T::SIDE; r++) v[r] = rows[r].words[word] << (part + 1 < PARTS ? 8 : 0);
         if constexpr (T::SIDE == 3) {
-            MEDIAN_SORT_3(EXCHANGE)
+            const uint32_t middle = middle_of(v[0], v[1], v[2]);
+            const uint32_t least = __vimin3_u16x2(v[0], v[1], v[2]);
+            v[2] = __vimax3_u16x2(v[0], v[1], v[2]);
+            v[0] = least, v[1] = middle;
         } else {
             MEDIAN_SORT_5(EXCHANGE)
         }
@@ -61,8 +68,8 @@ static __device__ __forceinline__ uint32_t median_pair(const struct sorted_colum
             half % 2 ? __byte_perm(pairs[half / 2], pairs[half / 2 + 1], 0x5432) : pairs[half / 2];
     }
     if constexpr (T::SIDE == 3) {
-        MEDIAN_OF_3(EXCHANGE)
-        return v[MEDIAN_AT_3];
+        return middle_of(__vimax3_u16x2(v[0], v[1], v[2]), middle_of(v[3], v[4], v[5]),
+                         __vimin3_u16x2(v[6], v[7], v[8]));
     } else {
         MEDIAN_OF_5(EXCHANGE)
         return v[MEDIAN_AT_5];
@@ -78,7 +85,7 @@ static __device__ __forceinline__ void median_row(uint32_t (&out)[4],
     for (int word = 0; word < 4; word++) {
         out[word] = median_pair<T>(sorted, word, 0);
         if (T::BYTES == 1)
-            out[word] = __byte_perm(out[word], median_pair<T>(sorted, word, 1), 0x6240);
+            out[word] = __byte_perm(out[word], median_pair<T>(sorted, word, 1), 0x7351);
     }
 #pragma unroll
     for (int i = 0; i < T::SAMPLES; i++)
