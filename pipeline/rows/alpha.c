@@ -90,14 +90,15 @@ INLINE void keep(const uint8_t *in, uint8_t *out, size_t pixels, unsigned channe
         sample_put(out, i, depth, sample_get(in, i, depth));
 }
 
-INLINE void lay(const uint8_t *from, uint8_t *to, size_t pixels, const struct background *under,
-                unsigned channels, unsigned depth) {
+INLINE void lay(const uint8_t *restrict from, uint8_t *restrict to, size_t pixels,
+                const struct background *laid_on, unsigned channels, unsigned depth) {
+    const struct background under = *laid_on;
     for (size_t i = 0; i < pixels * channels; i += channels) {
         const uint32_t alpha = sample_get(from, i + channels - 1, depth);
         for (unsigned c = 0; c < channels - 1; c++)
             sample_put(
                 to, i + c, depth,
-                background_lay(sample_get(from, i + c, depth), alpha, under->sample[c], depth));
+                background_lay(sample_get(from, i + c, depth), alpha, under.sample[c], depth));
         sample_put(to, i + channels - 1, depth, alpha);
     }
 }
@@ -238,9 +239,23 @@ void alpha_divide(const uint8_t *from, uint8_t *to, size_t pixels, unsigned chan
     SPECIALISE_ALPHA(channels, depth, divide, from + start, to + start, pixels - done);
 }
 
+static void lay_plain(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels,
+                      unsigned depth, const struct background *under) {
+    SPECIALISE_ALPHA(channels, depth, lay, from, to, pixels, under);
+}
+
+#ifdef __x86_64__
+AVX2 static void lay_avx2(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels,
+                          unsigned depth, const struct background *under) {
+    SPECIALISE_ALPHA(channels, depth, lay, from, to, pixels, under);
+}
+#else
+#define lay_avx2 lay_plain
+#endif
+
 void alpha_lay(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels, unsigned depth,
                const struct background *under) {
-    SPECIALISE_ALPHA(channels, depth, lay, from, to, pixels, under);
+    (simd_has_avx2() ? lay_avx2 : lay_plain)(from, to, pixels, channels, depth, under);
 }
 
 size_t alpha_hide(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels,
