@@ -16,19 +16,10 @@
 enum { BATCH = 32, REPEATS_MAX = 1000 };
 
 static const char *const plans[] = {
-    "blur:sigma=1",
-    "blur:sigma=3",
-    "blur:sigma=16",
-    "sharpen",
-    "gamma",
-    "rotate:angle=90",
-    "flip",
-    "flop",
-    "dominant",
-    "contrast",
-    "levels:black=16,white=235,channel=green",
-    "normalize",
-    "sepia",
+    "blur:sigma=1", "blur:sigma=3",    "blur:sigma=16",   "sharpen",
+    "gamma",        "rotate:angle=90", "rotate:angle=17", "flip",
+    "flop",         "dominant",        "contrast",        "levels:black=16,white=235,channel=green",
+    "normalize",    "sepia",           "median",
 };
 
 enum { FIXED = sizeof plans / sizeof *plans, PARTS = 2 }; /* those that the size decides */
