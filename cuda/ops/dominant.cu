@@ -120,20 +120,13 @@ static enum status launch(const struct cuda_context *context, const struct op_ca
     return STATUS_OK;
 }
 
-template <int DEPTH>
-static enum status run_depth(const struct cuda_context *context, const struct op_call *calls,
-                             int count) {
-    switch (calls[0].in.channels) {
-    case 1: return launch<1, DEPTH>(context, calls, count);
-    case 2: return launch<2, DEPTH>(context, calls, count);
-    case 3: return launch<3, DEPTH>(context, calls, count);
-    default: return launch<4, DEPTH>(context, calls, count);
-    }
-}
-
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
-    return calls[0].in.depth == 8 ? run_depth<8>(context, calls, count)
-                                  : run_depth<16>(context, calls, count);
+    typedef enum status (*launcher)(const struct cuda_context *, const struct op_call *, int);
+    static const launcher launchers[2][4] = {
+        { launch<1, 8>, launch<2, 8>, launch<3, 8>, launch<4, 8> },
+        { launch<1, 16>, launch<2, 16>, launch<3, 16>, launch<4, 16> },
+    };
+    return launchers[calls[0].in.depth / 16][calls[0].in.channels - 1](context, calls, count);
 }
 
 extern "C" const struct cuda_op cuda_op_dominant = { NULL, run };
