@@ -8,7 +8,6 @@
  *          kernel copies them to each image's values. */
 #include "pipeline/ops/histogram.h"
 
-#include "cuda/ops/histeq/counters8.cuh"
 #include "cuda/ops/histeq/histogram16.cuh"
 #include "cuda/ops/histeq/histogram8.cuh"
 #include "pipeline/background.h"
@@ -52,28 +51,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
     histogram8_kernel(const __grid_constant__ struct batch batch, uint32_t bins, uint32_t *counts,
                       uint32_t *chunks_done, const __grid_constant__ struct background background) {
     typedef layout8<CHANNELS, HISTEQ_EACH> L;
-    const struct shared_memory8 shared = shared_memory8_of<L>();
-    const struct chunk_range block = block_chunks(batch);
-    const int end = batch_find(batch, block.end - 1) + 1;
-    uint32_t chunks[L::CHUNKS][L::WORDS];
-    for (int i = batch_find(batch, block.first); i < end; i++) {
-        const struct batch_image image = batch.images[i];
-        const struct chunk_range range = image_chunks(image, block);
-        uint32_t *const image_counts = counts + i * L::TABLES * COUNTS_WORDS;
-        if (image.contiguous)
-            count_range<CHANNELS, HISTEQ_EACH, L, true>(image, range, shared, chunks);
-        else
-            count_range<CHANNELS, HISTEQ_EACH, L, false>(image, range, shared, chunks);
-        __syncthreads();
-        publish_counts<L>(shared.table, image_counts);
-        if (!batch_draw_last_ticket(chunks_done + i, range.end - range.first, image.chunks))
-            continue;
-        take_counters<L>(image_counts, shared.cdf);
-        if (CHANNELS % 2 == 0) fall_back<L>(shared.cdf, image.pixels, background);
-        write_bins<L>(shared.cdf, bins, (uint32_t *)image.out);
-        if (threadIdx.x == 0) chunks_done[i] = 0;
-        __syncthreads(); /* before the next image's levels */
-    }
+    count_levels<CHANNELS, HISTEQ_EACH>(batch, counts, chunks_done, [&](int i, uint32_t *levels) {
+        const struct batch_image &image = batch.images[i];
+        if (CHANNELS % 2 == 0) fall_back<L>(levels, image.pixels, background);
+        write_bins<L>(levels, bins, (uint32_t *)image.out);
+    });
 }
 
 static struct background background_of_calls(const struct op_call *calls) {

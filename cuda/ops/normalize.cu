@@ -5,7 +5,6 @@
  * low and high are numbers of levels, which all threads of a block count. */
 #include "pipeline/ops/normalize.h"
 
-#include "cuda/ops/histeq/counters8.cuh"
 #include "cuda/ops/histeq/histogram16.cuh"
 #include "cuda/ops/histeq/histogram8.cuh"
 
@@ -62,29 +61,10 @@ template <int CHANNELS, int MODE>
 static __global__ void __launch_bounds__(THREADS, 1)
     ranges8_kernel(const __grid_constant__ struct batch batch, struct normalize_rule rule,
                    uint32_t *counts, uint32_t *chunks_done, struct normalize_range *ranges) {
-    typedef layout8<CHANNELS, MODE> L;
-    const struct shared_memory8 shared = shared_memory8_of<L>();
-    const struct chunk_range block = block_chunks(batch);
-    const int end = batch_find(batch, block.end - 1) + 1;
-    uint32_t chunks[L::CHUNKS][L::WORDS];
-    for (int i = batch_find(batch, block.first); i < end; i++) {
-        const struct batch_image image = batch.images[i];
-        const struct chunk_range range = image_chunks(image, block);
-        uint32_t *const image_counts = counts + i * L::TABLES * COUNTS_WORDS;
-        if (image.contiguous)
-            count_range<CHANNELS, MODE, L, true>(image, range, shared, chunks);
-        else
-            count_range<CHANNELS, MODE, L, false>(image, range, shared, chunks);
-        __syncthreads();
-        publish_counts<L>(shared.table, image_counts);
-        if (!batch_draw_last_ticket(chunks_done + i, range.end - range.first, image.chunks))
-            continue;
-        take_counters<L>(image_counts, shared.cdf);
-        for (int t = 0; t < L::TABLES; t++)
-            find_range<LEVELS, THREADS>(shared.cdf + t * LEVELS, rule, ranges + i * RANGES + t);
-        if (threadIdx.x == 0) chunks_done[i] = 0;
-        __syncthreads(); /* before the next image's counts */
-    }
+    count_levels<CHANNELS, MODE>(batch, counts, chunks_done, [&](int i, const uint32_t *levels) {
+        for (int t = 0; t < layout8<CHANNELS, MODE>::TABLES; t++)
+            find_range<LEVELS, THREADS>(levels + t * LEVELS, rule, ranges + i * RANGES + t);
+    });
 }
 
 static __global__ void __launch_bounds__(THREADS16)

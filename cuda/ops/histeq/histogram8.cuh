@@ -6,7 +6,7 @@
 #ifndef BURIN_HISTEQ_HISTOGRAM8_CUH
 #define BURIN_HISTEQ_HISTOGRAM8_CUH
 
-#include "cuda/ops/histeq/layout8.cuh"
+#include "cuda/ops/histeq/counters8.cuh"
 
 /* Adds to HIDDEN a pixel with alpha 0. */
 template <int CHANNELS, int MODE, class L>
@@ -74,6 +74,35 @@ static __device__ __forceinline__ uint32_t count_range(const struct batch_image 
         }
         if ((start += L::STEP) >= range.end) return hidden;
         load_thread_chunks<CHANNELS, L, CONTIGUOUS>(chunks, image, start, range.end, shared.stage);
+    }
+}
+
+/* The kernel of an operator that needs a whole image's levels: the block that draws an image's last
+ * ticket calls FINISH with the image's number and LEVELS counts a table, in all its threads. */
+template <int CHANNELS, int MODE, class FINISH>
+static __device__ __forceinline__ void count_levels(const struct batch &batch, uint32_t *counts,
+                                                    uint32_t *chunks_done, const FINISH &finish) {
+    typedef layout8<CHANNELS, MODE> L;
+    const struct shared_memory8 shared = shared_memory8_of<L>();
+    const struct chunk_range block = block_chunks(batch);
+    const int end = batch_find(batch, block.end - 1) + 1;
+    uint32_t chunks[L::CHUNKS][L::WORDS];
+    for (int i = batch_find(batch, block.first); i < end; i++) {
+        const struct batch_image image = batch.images[i];
+        const struct chunk_range range = image_chunks(image, block);
+        uint32_t *const image_counts = counts + i * L::TABLES * COUNTS_WORDS;
+        if (image.contiguous)
+            count_range<CHANNELS, MODE, L, true>(image, range, shared, chunks);
+        else
+            count_range<CHANNELS, MODE, L, false>(image, range, shared, chunks);
+        __syncthreads();
+        publish_counts<L>(shared.table, image_counts);
+        if (!batch_draw_last_ticket(chunks_done + i, range.end - range.first, image.chunks))
+            continue;
+        take_counters<L>(image_counts, shared.cdf);
+        finish(i, shared.cdf);
+        if (threadIdx.x == 0) chunks_done[i] = 0;
+        __syncthreads(); /* before the next image's levels */
     }
 }
 
