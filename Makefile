@@ -106,7 +106,7 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(OBJ)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # Built from the matching files that are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS := $(filter-out $(foreach f,$(FORMATS_SKIP),$(B)/tests/pipeline/codecs/$f/% $(B)/tests/server/jobs/$(f)_choice),$(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp $(if $(FORMATS_SKIP),,tests/cuda/codecs/hevc_twin.cpp tests/cuda/video_engine.c) $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c)))
+TESTS := $(filter-out $(foreach f,$(FORMATS_SKIP),$(B)/tests/pipeline/codecs/$f/% $(B)/tests/server/jobs/$(f)_choice),$(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config tests/bench/unit),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/ops/carve_one_block.cpp tests/cuda/ops/carve_weighed_kernel.cpp $(if $(FORMATS_SKIP),,tests/cuda/codecs/hevc_twin.cpp tests/cuda/video_engine.c) $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c)))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 # The program burin-bench; other programs of tests/bench use its parts too.
 SUITE = tests/bench/burin-bench

@@ -19,6 +19,8 @@
  *                                              resident; with masks gradient up to 2348 rows,
  *                                              sobel3 up to 1838
  *   fast_both_axes  both directions, no masks  the same for both sides, of which 2 rows stay
+ *   weighed         weighed searches, and      any GPU, any number of blocks
+ *                   nothing else
  *   any_gpu         everything else, and       any GPU, any number of blocks
  *                   refused launches; with
  *                   both masks the rest of a
@@ -37,7 +39,8 @@
  * fast_one_axis: a cluster of blocks sweeps the costs of each half towards the middle; a block for
  * each band of rows keeps parents behind the sweep and removes the seam. fast_both_axes: the same
  * for both axes at once, with a verdict each step. any_gpu: every warp does a tile of columns, and
- * each seam ends with a barrier of all blocks. one_block: the warps of a block sweep both halves,
+ * each seam ends with a barrier of all blocks. weighed: the plainest,
+ * with a barrier after each part. one_block: the warps of a block sweep both halves,
  * with all seams in one launch. All find the same seams; which one is least, and which of equals is
  * taken, is in pipeline/ops/carve/definition.h.
  *
@@ -55,10 +58,10 @@
  * or 18 with rmask.
  * Where a side of either is under 800 pixels, 384 KiB more; where one is under 480, 1280 bytes more
  * for every row and column of both. Bytes a pixel: luma 1; seams up to 2; bits of all phases up to
- * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; fast_one_axis 3; both directions 7 to 10,
- * fast_both_axes no more, and 4 for origins); masks 1 or 2; seams shown in several phases: the
- * pixel itself. Images that go abreast have theirs at the same time: 3 to 4 each, with masks up to
- * 9, more for small ones. */
+ * 3/4; the method's own (any_gpu: 3.4, with masks 2.6; weighed 1.3, with masks 2.3; fast_one_axis
+ * 3; both directions 7 to 10, fast_both_axes no more, and 4 for origins); masks 1 or 2; seams
+ * shown in several phases: the pixel itself. Images that go abreast have theirs at the same time: 3
+ * to 4 each, with masks up to 9, more for small ones. */
 #include "pipeline/ops/carve/definition.h"
 
 #include "cuda/ops/carve/abreast.cuh"
@@ -101,7 +104,11 @@ static __global__ void draw_kernel(const __grid_constant__ struct draw_args args
     if (args.what == DRAW_ENERGY) {
         const struct luma_plane luma = { args.luma, args.luma_stride, (int)args.in.width,
                                          (int)args.in.height };
-        const uint32_t level = min(energy_at(luma, args.energy, (int)x, (int)y), 255u);
+        const uint32_t energy =
+            args.energy == CARVE_FORWARD
+                ? carve_apart(luma.at((int)x - 1, (int)y), luma.at((int)x + 1, (int)y))
+                : energy_at(luma, args.energy, (int)x, (int)y);
+        const uint32_t level = min(energy, 255u);
         put_sample(args.out, x, y, 0, args.out.depth == 16 ? 257 * level : level);
     }
     if (args.in.channels % 2 == 0)
@@ -147,6 +154,7 @@ static enum status fill_marks(const struct carve_context *carve, const struct ph
         args.image = carve->kept;
     else
         args.keep = carve->call->aux[CARVE_KEEP], args.remove = carve->call->aux[CARVE_REMOVE];
+    args.soft = carve_is_soft(carve->call->params, true);
     return fill_planes(carve->queue, &args, 1);
 }
 

@@ -44,10 +44,10 @@ static const struct param params[] = {
                    .min = 1 - IMAGE_SIDE_MAX,
                    .max = IMAGE_SIDE_MAX - 1 },
     [CARVE_ENERGY] = { .name = "energy",
-                       .summary = "What seams avoid: differences to neighbours, or the "
-                                  "length of a Sobel gradient",
+                       .summary = "What seams avoid: differences to neighbours, the length of "
+                                  "a Sobel gradient, or the edges that a removal makes",
                        .type = PARAM_CHOICE,
-                       .choices = { "gradient", "sobel3", "sobel5" } },
+                       .choices = { "gradient", "sobel3", "sobel5", "forward" } },
     [CARVE_SHOW] = { .name = "show",
                      .summary = "The carved image, the seams in red on the input, the input's "
                                 "energy, or a map in 16-bit gray: the number of the seam through "
@@ -55,6 +55,17 @@ static const struct param params[] = {
                      .type = PARAM_CHOICE,
                      .choices = { "result", "seams", "energy", "map" } },
     [CARVE_BACKGROUND] = BACKGROUND_PARAM(BACKGROUND_LAID),
+    [CARVE_RIGIDITY] = { .name = "rigidity",
+                         .summary = "What each step of a seam to the side costs more, so that "
+                                    "seams run straighter",
+                         .unit = "energy",
+                         .type = PARAM_INT,
+                         .min = 0,
+                         .max = CARVE_RIGIDITY_MAX },
+    [CARVE_SOFT] = { .name = "soft",
+                     .summary = "Masks weigh by their gray: the lighter, the more seams avoid "
+                                "what mask shows, and seek what rmask shows; nothing is cleared",
+                     .type = PARAM_BOOL },
     { .name = NULL },
 };
 
@@ -166,8 +177,9 @@ static uint32_t carve_passes(const struct params *values, const struct image *in
  * back, is within four times of most objects' and of the most possible. */
 static uint32_t carve_aux_passes(const struct params *values, const struct image *in, int place) {
     struct side sides[2];
-    if (place != CARVE_REMOVE || values->number[CARVE_SHOW] > CARVE_SHOW_SEAMS ||
-        find_goals(values, in, sides, NULL) || !carve_may_clear(in, sides[0].goal, sides[1].goal))
+    if (place != CARVE_REMOVE || values->number[CARVE_SOFT] ||
+        values->number[CARVE_SHOW] > CARVE_SHOW_SEAMS || find_goals(values, in, sides, NULL) ||
+        !carve_may_clear(in, sides[0].goal, sides[1].goal))
         return 0;
     return 2 * ((in->width < in->height ? in->width : in->height) / 4 + 1);
 }
@@ -183,25 +195,30 @@ static uint32_t mapped_seams(const struct params *values, const struct image *in
     return seams_of(&sides[0]);
 }
 
+/* The parameters that decide which seams are found, beside their number. */
+static const int of_seams[] = { CARVE_ENERGY, CARVE_BACKGROUND, CARVE_RIGIDITY, CARVE_SOFT };
+
 /* Whether both look for the same seams. */
 static bool is_alike(const struct params *a, const struct params *b) {
-    return a->number[CARVE_ENERGY] == b->number[CARVE_ENERGY] &&
-           a->number[CARVE_BACKGROUND] == b->number[CARVE_BACKGROUND];
+    for (size_t i = 0; i < sizeof of_seams / sizeof *of_seams; i++)
+        if (a->number[of_seams[i]] != b->number[of_seams[i]]) return false;
+    return true;
 }
 
-/* Asks for one map, of the most seams that any width needs, for all widths with the energy and the
- * background of the first. */
+/* Asks for one map, of the most seams that any width needs, for all widths with the energy, the
+ * background and so on of the first. */
 static uint32_t carve_common(const struct params *const *calls, int count, const struct image *in,
                              uint32_t aux, struct params *map) {
     uint32_t most = 0, served = 0;
-    if (aux >> CARVE_REMOVE & 1) return 0; /* a map knows no clearing */
     params_init(map, params);
     map->number[CARVE_SHOW] = CARVE_SHOW_MAP;
     for (int i = 0; i < count; i++) {
         const uint32_t seams = calls[i] ? mapped_seams(calls[i], in) : 0;
         if (!seams || (served && !is_alike(calls[i], map))) continue;
-        map->number[CARVE_ENERGY] = calls[i]->number[CARVE_ENERGY];
-        map->number[CARVE_BACKGROUND] = calls[i]->number[CARVE_BACKGROUND];
+        /* A map knows no clearing. */
+        if (aux >> CARVE_REMOVE & 1 && !calls[i]->number[CARVE_SOFT]) continue;
+        for (size_t p = 0; p < sizeof of_seams / sizeof *of_seams; p++)
+            map->number[of_seams[p]] = calls[i]->number[of_seams[p]];
         served |= UINT32_C(1) << i;
         most = seams > most ? seams : most;
     }
@@ -425,11 +442,12 @@ static uint32_t longest_seam(const struct image *in, const struct image *out, bo
     return down > across ? down : across;
 }
 
-/* One direction at a time; with masks by gradient. */
+/* One direction at a time; with masks by gradient; nothing weighed. */
 static bool carve_abreast(const struct params *values, const struct image *in,
                           const struct image *out, uint32_t aux) {
     const bool removes = aux >> CARVE_REMOVE & 1;
     const bool gradient = values->number[CARVE_ENERGY] == CARVE_GRADIENT;
+    if (carve_is_weighed(values, aux != 0)) return false;
     if (aux && (!gradient || longest_seam(in, out, removes) > CARVE_ABREAST_MASKED)) return false;
     return values->number[CARVE_SHOW] == CARVE_SHOW_RESULT && in->width > 3 && in->height > 3 &&
            in->width <= CARVE_ABREAST_SIDE && in->height <= CARVE_ABREAST_SIDE &&

@@ -268,7 +268,7 @@ def test_many_clients_get_each_their_own(daemon):
 def test_ops_lists_it(daemon):
     operator, = (o for o in daemon.get("/ops").json["operators"] if o["name"] == "carve")
     parameters = {p["name"]: p for p in operator["parameters"]}
-    assert set(parameters) == {"width", "height", "dx", "dy", "energy", "show", "background"}
+    assert set(parameters) == {"width", "height", "dx", "dy", "energy", "show", "background", "rigidity", "soft"}
     assert [part["name"] for part in operator["parts"]] == ["mask", "rmask"]
     assert all(part["summary"] for part in operator["parts"])
 

@@ -7,7 +7,7 @@ that a seam has in each row. A horizontal one is a vertical one of the image wit
 """
 import numpy as np
 
-ENERGIES = ("gradient", "sobel3", "sobel5")
+ENERGIES = ("gradient", "sobel3", "sobel5")  # and forward
 
 
 # ---- energy
@@ -52,56 +52,98 @@ def energy(luma, kind):
         return gradient(luma)
     if kind == "sobel3":
         return sobel(luma, (1, 2, 1), (-1, 0, 1))
+    if kind == "forward":
+        around = np.pad(luma, ((0, 0), (1, 1)), "edge")
+        return abs(around[:, 2:] - around[:, :-2])
     return sobel(luma, (1, 4, 6, 4, 1), (-1, -2, 0, 2, 1))
 
 
 # ---- one seam
 
+class Rules:
+    """What seams cost: the kind of energy, what a diagonal step costs more, whether masks weigh by their levels."""
+
+    def __init__(self, kind, rigidity=0, soft=False):
+        self.kind, self.rigidity, self.soft = kind, rigidity, soft
+
+
 def costs(energies, keep, remove):
     """What a pixel adds to its seam, in order of weight: whether it is kept, whether it is not to be removed, energy.
-    KEEP and REMOVE: arrays of bool."""
+    KEEP and REMOVE: arrays of bool, or levels where masks are soft."""
+    if keep.dtype != bool:
+        return energies + 16 * ((255 + keep.astype(np.int64) - remove + 1) // 2)
     return (keep.astype(np.int64) << 48) + ((~remove).astype(np.int64) << 32) + energies
 
 
-def path_costs(cost):
+def step_costs(luma, rules):
+    """down, up: [row, pixel] what a step costs between a pixel of that row and the lower right one, or between its lower and
+    its right neighbour, that is from there up to the right."""
+    corner = luma.astype(np.int64)
+    right_up, left_down = corner[:-1, 1:], corner[1:, :-1]  # (y-1, x) and (y, x-1), of a step from (y-1, x-1) to (y, x)
+    left_up, right_down = corner[:-1, :-1], corner[1:, 1:]  # (y-1, x) and (y, x+1), of a step from (y-1, x+1) to (y, x)
+    forward = rules.kind == "forward"
+    return rules.rigidity + forward * abs(right_up - left_down), rules.rigidity + forward * abs(left_up - right_down)
+
+
+def path_costs(cost, down=None, up=None):
     """T, B: the least cost of a path from the first and from the last row to each pixel, inclusive."""
     height, width = cost.shape
-    ends = np.stack([cost, cost[::-1]], 1)  # [row, T or B, column]
-    sums = np.full((height, 2, width + 2), np.iinfo(np.int64).max)  # a column of nothing on both sides
-    sums[0, :, 1:-1] = ends[0]
-    for y in range(1, height):
-        last = sums[y - 1]
-        sums[y, :, 1:-1] = ends[y] + np.minimum(np.minimum(last[:, :-2], last[:, 1:-1]), last[:, 2:])
-    return sums[:, 0, 1:-1], sums[::-1, 1, 1:-1]
+    down, up = (np.zeros((height, width - 1), np.int64) if steps is None else steps for steps in (down, up))
+    nothing = np.iinfo(np.int64).max // 2
+
+    def sums(order):
+        result = np.full((height, width + 2), nothing)  # a column of nothing on both sides
+        result[order[0], 1:-1] = cost[order[0]]
+        for before, y in zip(order, order[1:]):
+            least = result[before, 1:-1].copy()
+            first, second = (down, up) if y > before else (up, down)
+            row = min(y, before)
+            least[1:] = np.minimum(least[1:], result[before, 1:-2] + first[row])      # from the left
+            least[:-1] = np.minimum(least[:-1], result[before, 2:-1] + second[row])   # from the right
+            result[y, 1:-1] = cost[y] + least
+        return result[:, 1:-1]
+
+    return sums(range(height)), sums(range(height - 1, -1, -1))
 
 
-def find_seam(cost):
+def nearest(sums, column, left, right):
+    """The least of SUMS in a neighbouring row, with what the step costs, and its column, the leftmost one.
+    LEFT, RIGHT: what steps cost between a column of the row and the next, as seen from COLUMN."""
+    ways = [(sums[column], column)]
+    if column:
+        ways.append((sums[column - 1] + left[column - 1], column - 1))
+    if column + 1 < len(sums):
+        ways.append((sums[column + 1] + right[column], column + 1))
+    return min(ways)
+
+
+def find_seam(cost, luma=None, rules=Rules("gradient")):
     """(columns, total) of a seam of the least total: the leftmost one in the middle row, which then, row by row outward from
     there, takes the smallest column that keeps the total."""
     height = cost.shape[0]
-    from_top, from_bottom = path_costs(cost)
+    down, up = step_costs(np.zeros_like(cost) if luma is None else luma, rules)
+    from_top, from_bottom = path_costs(cost, down, up)
     middle = (height - 1) // 2
     through = from_top[middle] + from_bottom[middle] - cost[middle]
     columns = [0] * height
     columns[middle] = int(through.argmin())  # the first of equals
     for y in range(middle - 1, -1, -1):
-        first = max(columns[y + 1] - 1, 0)
-        columns[y] = first + int(from_top[y, first:columns[y + 1] + 2].argmin())
+        columns[y] = int(nearest(from_top[y], columns[y + 1], down[y], up[y])[1])
     for y in range(middle + 1, height):
-        first = max(columns[y - 1] - 1, 0)
-        columns[y] = first + int(from_bottom[y, first:columns[y - 1] + 2].argmin())
+        columns[y] = int(nearest(from_bottom[y], columns[y - 1], up[y - 1], down[y - 1])[1])
     return columns, int(through.min())
 
 
-def rank(total, length):
-    """A key to compare totals of seams of different length: kept pixels, minus the removed ones, energy."""
-    return total - (length << 32)
+def rank(total, length, rules=Rules("gradient")):
+    """A key to compare totals of seams of different length: kept pixels, minus the removed ones, energy. Soft: what weighs
+    more than black masks."""
+    return total - (16 * 128 * length if rules.soft else length << 32)
 
 
 # ---- a picture and what moves with its pixels
 
 class Picture:
-    """pixels: as above; keep, remove: bool; origin: place of each pixel in the input, counted row by row, or -1."""
+    """pixels: as above; keep, remove: bool, or levels where masks are soft; origin: place of each pixel in the input, counted row by row, or -1."""
 
     def __init__(self, pixels, keep, remove, origin):
         self.planes = [pixels, keep, remove, origin]
@@ -116,9 +158,10 @@ class Picture:
         """The picture with rows and columns swapped."""
         return Picture(*(plane.swapaxes(0, 1) for plane in self.planes))
 
-    def seam(self, kind):
+    def seam(self, rules):
         pixels, keep, remove, _ = self.planes
-        return find_seam(costs(energy(luma8(pixels), kind), keep, remove))
+        luma = luma8(pixels)
+        return find_seam(costs(energy(luma, rules.kind), keep, remove), luma, rules)
 
     def without(self, columns):
         stays = np.ones((self.height, self.width), bool)
@@ -147,13 +190,13 @@ class Picture:
 
 # ---- from one size to the other
 
-def shrink(picture, columns, rows, kind, seen):
+def shrink(picture, columns, rows, rules, seen):
     """Removes one seam a step, of the cheaper direction while both are needed. SEEN: origins of all pixels of seams."""
     while columns or rows:
         turned = picture.turned()
-        down, down_total = picture.seam(kind) if columns else (None, 0)
-        right, right_total = turned.seam(kind) if rows else (None, 0)
-        if not rows or columns and rank(down_total, picture.height) <= rank(right_total, picture.width):
+        down, down_total = picture.seam(rules) if columns else (None, 0)
+        right, right_total = turned.seam(rules) if rows else (None, 0)
+        if not rows or columns and rank(down_total, picture.height, rules) <= rank(right_total, picture.width, rules):
             seen.append(picture.origin[np.arange(picture.height), down])
             picture = picture.without(down)
             columns -= 1
@@ -168,10 +211,10 @@ class NotCleared(Exception):
     """Without what is to be removed nothing would be left."""
 
 
-def clear(picture, least, kind, seen):
+def clear(picture, least, rules, seen):
     """Removes LEAST columns, then as many more as there are seams that cross a pixel to be removed."""
     while True:
-        columns, _ = picture.seam(kind)
+        columns, _ = picture.seam(rules)
         crossed = picture.remove[np.arange(picture.height), columns].any()
         if least <= 0 and not crossed:
             return picture
@@ -182,39 +225,41 @@ def clear(picture, least, kind, seen):
         least -= 1
 
 
-def clear_or_shrink(picture, columns, rows, kind, seen):
+def clear_or_shrink(picture, columns, rows, rules, seen):
     """Removes COLUMNS and ROWS; if not both are wanted, all that is to be removed too, in one direction."""
+    if rules.soft:
+        return shrink(picture, columns, rows, rules, seen)
     in_row, in_column = picture.remove.sum(1).max(), picture.remove.sum(0).max()
     down = not rows and in_row < picture.width       # vertical seams can do it
     across = not columns and in_column < picture.height
     if not in_row or columns and rows:
-        return shrink(picture, columns, rows, kind, seen)
+        return shrink(picture, columns, rows, rules, seen)
     if down and (not across or in_row <= in_column):
-        return clear(picture, columns, kind, seen)
+        return clear(picture, columns, rules, seen)
     if across:
-        return clear(picture.turned(), rows, kind, seen).turned()
+        return clear(picture.turned(), rows, rules, seen).turned()
     if not columns and not rows:
         raise NotCleared
-    return shrink(picture, columns, rows, kind, seen)
+    return shrink(picture, columns, rows, rules, seen)
 
 
-def grow(picture, count, kind, seen):
+def grow(picture, count, rules, seen):
     """Adds COUNT columns: doubles the pixels of the first COUNT seams that shrinking would take, all at once."""
     height, width = picture.height, picture.width
     places = np.arange(height * width).reshape(height, width)
     left = Picture(*picture.planes[:3], places)
     chosen = np.zeros(height * width, bool)
     for _ in range(count):
-        columns, _ = left.seam(kind)
+        columns, _ = left.seam(rules)
         chosen[left.origin[np.arange(height), columns]] = True
         left = left.without(columns)
     seen.append(picture.origin.ravel()[chosen])
     return picture.doubled(chosen.reshape(height, width))
 
 
-def grow_in_steps(picture, goal, kind, seen):
+def grow_in_steps(picture, goal, rules, seen):
     while picture.width < goal:
-        picture = grow(picture, min(goal - picture.width, max(1, picture.width // 2)), kind, seen)
+        picture = grow(picture, min(goal - picture.width, max(1, picture.width // 2)), rules, seen)
     return picture
 
 
@@ -234,30 +279,34 @@ def energy_image(image, kind):
     return np.concatenate([value[..., None].astype(image.dtype), alpha], 2)
 
 
-def seam_map(picture, columns, rows, kind):
+def seam_map(picture, columns, rows, rules):
     """16-bit gray: the number of the seam through each pixel, 0 without a seam."""
     seen = []
-    shrink(picture, columns, rows, kind, seen)
+    shrink(picture, columns, rows, rules, seen)
     numbers = np.zeros(picture.height * picture.width, np.uint16)
     for number, places in enumerate(seen, 1):
         numbers[places] = number
     return numbers.reshape(picture.height, picture.width, 1)
 
 
-def carve(image, width=None, height=None, dx=0, dy=0, energy="gradient", show="result", mask=None, rmask=None):
-    """The output of `carve` for IMAGE and these parameters; masks are True where they are set."""
+def carve(image, width=None, height=None, dx=0, dy=0, energy="gradient", show="result", mask=None, rmask=None, rigidity=0,
+          soft=False):
+    """The output of `carve` for IMAGE and these parameters; masks are 8-bit levels, or bool."""
     old_height, old_width, _ = image.shape
     width = old_width + dx if width is None else width
     height = old_height + dy if height is None else height
     if show == "energy":
         return energy_image(image, energy)
-    nothing = np.zeros((old_height, old_width), bool)
-    picture = Picture(image, nothing if mask is None else mask, nothing if rmask is None else rmask,
+    soft = soft and (mask is not None or rmask is not None)
+    rules = Rules(energy, rigidity, soft)
+    levels = [np.zeros((old_height, old_width), np.uint8) if m is None else m for m in (mask, rmask)]
+    keep, remove = levels if soft else (level if level.dtype == bool else level >= 128 for level in levels)
+    picture = Picture(image, keep, remove,
                       np.arange(old_height * old_width).reshape(old_height, old_width))
     if show == "map":
-        return seam_map(picture, abs(old_width - width), abs(old_height - height), energy)
+        return seam_map(picture, abs(old_width - width), abs(old_height - height), rules)
     seen = []
-    picture = clear_or_shrink(picture, max(old_width - width, 0), max(old_height - height, 0), energy, seen)
-    picture = grow_in_steps(picture, width, energy, seen)
-    picture = grow_in_steps(picture.turned(), height, energy, seen).turned()
+    picture = clear_or_shrink(picture, max(old_width - width, 0), max(old_height - height, 0), rules, seen)
+    picture = grow_in_steps(picture, width, rules, seen)
+    picture = grow_in_steps(picture.turned(), height, rules, seen).turned()
     return with_red(image, seen) if show == "seams" else np.ascontiguousarray(picture.pixels)

@@ -271,6 +271,26 @@ def test_seam(size, kind):
 
 
 @pytest.mark.parametrize("size", SMALL, ids=str)
+def test_weighed_seam(size):
+    """The same where steps cost something: a seam makes the corners beside its diagonal steps neighbours."""
+    width, height = size
+    rng = np.random.default_rng(8)
+    paths = all_paths(height, width)
+    before, after, row = paths[:, :-1], paths[:, 1:], np.arange(height - 1)
+    for i in range(20):
+        picture = small_picture(width, height, rng)
+        luma, kind, rigidity = carve.luma8(picture), ("forward", "gradient")[i % 4 == 3], (0, 3, 90)[i % 3]
+        energies = carve.energy(luma, kind)
+        if kind == "forward":
+            assert energies.tolist() == [[abs(int(line[min(x + 1, width - 1)]) - int(line[max(x - 1, 0)])) for x in range(width)]
+                                         for line in luma]
+        meet = abs(luma[row, after].astype(np.int64) - luma[row + 1, before]) if kind == "forward" else 0
+        total = energies[np.arange(height), paths].sum(1) + ((before != after) * (rigidity + meet)).sum(1)
+        first = np.lexsort([*[paths[:, y] for y in outward(height)][::-1], total])[0]
+        assert carve.find_seam(energies, luma, carve.Rules(kind, rigidity)) == (paths[first].tolist(), total[first])
+
+
+@pytest.mark.parametrize("size", SMALL, ids=str)
 def test_seam_is_the_leftmost(size):
     """In no row does a seam of the least total lie further left: where two of them cross, the left one of both in each row makes
     a seam that costs as little. So the rule names the same seam from whichever row it starts."""

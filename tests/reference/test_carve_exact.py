@@ -76,7 +76,7 @@ def written(image):
 
 
 def answer_for(image, mask=None, rmask=None, **parameters):
-    step = "carve:" + ",".join(f"{name}={value}" for name, value in parameters.items())
+    step = "carve:" + ",".join(f"{name}={str(value).lower()}" for name, value in parameters.items())
     masks = {name: written(shaped(plane)) for name, plane in (("mask", mask), ("rmask", rmask)) if plane is not None}
     output = dict(type="png", compression=0) if image.shape[2] in (2, 4) else dict(type="pnm")
     return answer_of(written(image), step, masks, **output)
@@ -92,8 +92,7 @@ def run(image, mask=None, rmask=None, **parameters):
 def check(image, mask=None, rmask=None, **parameters):
     """MASK, RMASK: 8-bit gray images, set where they are 128 and more. Returns False where nothing would be left."""
     try:
-        wanted = carve.carve(image, mask=None if mask is None else mask >= 128,
-                             rmask=None if rmask is None else rmask >= 128, **parameters)
+        wanted = carve.carve(image, mask=mask, rmask=rmask, **parameters)
     except carve.NotCleared:
         answer = answer_for(image, mask, rmask, **parameters)
         assert answer.status == 422 and "rmask marks too much" in answer.json["detail"], answer.body
@@ -252,7 +251,7 @@ def test_a_map_is_every_width(masked):
         rows = run(np.ascontiguousarray(picture.swapaxes(0, 1)), show="map", dy=-47, energy=kind, **turned)
         assert np.array_equal(rows.swapaxes(0, 1), numbers)
         for change in (-47, -20, -1, 1, 7, 24):
-            wanted = carve.carve(picture, dx=change, energy=kind, **{name: mask >= 128 for name, mask in masks.items()})
+            wanted = carve.carve(picture, dx=change, energy=kind, **masks)
             assert np.array_equal(retargeted(picture, numbers, change), wanted), (kind, change)
 
 
@@ -269,7 +268,7 @@ def test_map_of_what_to_remove():
     picture, rmask = noise(40, 21), mask_of(21, 40, 0.3, 3)
     for change in (dict(dx=-20), dict(dx=-2), dict(dx=15), dict(dy=-9), dict(dy=4), dict()):
         numbers = run(picture, show="map", rmask=rmask, **change)
-        assert np.array_equal(numbers, carve.carve(picture, show="map", rmask=rmask >= 128, **change))
+        assert np.array_equal(numbers, carve.carve(picture, show="map", rmask=rmask, **change))
 
 
 @pytest.mark.parametrize("which", ["mask", "rmask", "both"])
@@ -345,8 +344,31 @@ def test_mask_in_colour():
     colour[..., 1] = 217
     colour[3:9, 4:12, 1], gray[3:9, 4:12] = 218, 128
     found = run(picture, colour, dx=-8)
-    assert np.array_equal(found, carve.carve(picture, dx=-8, mask=gray >= 128))
+    assert np.array_equal(found, carve.carve(picture, dx=-8, mask=gray))
     assert not np.array_equal(found, carve.carve(picture, dx=-8))
+
+
+WEIGHED = [dict(energy="forward"), dict(rigidity=7), dict(energy="sobel3", rigidity=4095), dict(soft=True),
+           dict(energy="forward", rigidity=40, soft=True)]
+
+
+@pytest.mark.parametrize("which", ["none", "mask", "rmask", "both"])
+def test_weighed(which):
+    """What steps cost, and masks of all levels, in every way: fewer, more, both directions, seams and maps."""
+    for i, (weighed, change) in enumerate(itertools.product(
+            WEIGHED, [dict(dx=-6), dict(dy=-5), dict(dx=-5, dy=-4), dict(dx=9), dict(dx=-3, dy=7), dict(show="energy"),
+                      dict(dx=-4, show="map"), dict(dx=-4, dy=-4, show="seams")])):
+        width, height = [(23, 18), (17, 31), (40, 9)][i % 3]
+        picture = MAKERS[i % 5](width, height, channels=(1, 3, 4)[i % 3], depth=(8, 16)[i // 2 % 2])
+        masks = {name: noise(width, height, seed=50 * i + k)[..., 0] if weighed.get("soft") else mask_of(height, width, 0.3, i + k)
+                 for k, name in enumerate(("mask", "rmask")) if which in (name, "both")}
+        check(picture, **weighed, **change, **masks)
+
+
+def test_black_soft_masks_change_nothing():
+    picture, black = noise(30, 44, 3), np.zeros((44, 30), np.uint8)
+    for change in (dict(dx=-9, dy=-9), dict(dx=5), dict(dy=-9, energy="forward")):
+        assert np.array_equal(run(picture, black, black, soft=True, **change), run(picture, **change))
 
 
 def photos():

@@ -38,6 +38,7 @@ struct fill_args {
     struct kernel_progress *progress; /* gets TOTAL; may be NULL */
     uint32_t total;
     struct image keep, remove; /* width 0: not given */
+    bool soft;                 /* weights, not marks */
     struct background under;
     uint32_t border; /* columns of the plane after its last one, which repeat that */
 };
@@ -56,8 +57,10 @@ DEVICE uint32_t byte_at(const struct fill_args &args, uint32_t x, uint32_t y) {
         return channels < 3 ? sample[0] >> (depth - 8)
                             : carve_luma(sample[0], sample[1], sample[2], depth);
     }
-    return (args.keep.width && sample_at(args.keep, x, y, 0) >= CARVE_MASK_LEVEL ? 1 : 0) |
-           (args.remove.width && sample_at(args.remove, x, y, 0) >= CARVE_MASK_LEVEL ? 2 : 0);
+    const uint32_t keep = args.keep.width ? sample_at(args.keep, x, y, 0) : 0;
+    const uint32_t remove = args.remove.width ? sample_at(args.remove, x, y, 0) : 0;
+    if (args.soft) return carve_weight(keep, remove);
+    return (keep >= CARVE_MASK_LEVEL ? 1 : 0) | (remove >= CARVE_MASK_LEVEL ? 2 : 0);
 }
 
 enum { FILL_TILE = 32, FILL_ROWS = 8 };

@@ -46,7 +46,7 @@ struct carve_context {
     int phases;
     struct carve_limits limits;
     enum carve_method methods[PHASES_MAX]; /* chosen when memory was laid out */
-    bool timed;           /* no phase begins with any_gpu, which does not measure its parts */
+    bool timed; /* no phase begins with any_gpu or weighed, which do not measure their parts */
     uint32_t total, done; /* seams */
     struct kernel_progress *progress;
 
@@ -114,6 +114,9 @@ static struct seam_search search_of(const struct carve_context *carve, const str
     search.columns = turned ? phase->seams.rows : phase->seams.columns;
     search.rows = turned ? 0 : phase->seams.rows;
     search.energy = (int)carve->call->params->number[CARVE_ENERGY];
+    search.rigidity = (uint32_t)carve->call->params->number[CARVE_RIGIDITY];
+    search.weighed = carve_is_weighed(carve->call->params, carve->masked);
+    search.soft = carve_is_soft(carve->call->params, carve->masked);
     search.luma = carve->luma;
     search.luma_stride = round16(search.width);
     search.marks = carve->masked ? carve->marks : NULL;
@@ -203,7 +206,8 @@ static enum carve_method raise_for_search(const struct carve_context *carve,
     const size_t across = (size_t)round16(phase->width) * phase->height;
     const size_t turned = (size_t)round16(phase->height) * phase->width;
     raise_to(&needs->plane, (across > turned ? across : turned) + 16);
-    const bool abreast = carve->abreast && one_block_takes(carve->limits.one_block, &search);
+    const bool abreast =
+        carve->abreast && !search.weighed && one_block_takes(carve->limits.one_block, &search);
     const struct method_choice choice =
         abreast ? method_choice{ METHOD_ONE_BLOCK, block_search_bytes(search.width, search.height,
                                                                       search_kind_of(&search)) }
@@ -228,7 +232,7 @@ static struct needs needs_of(struct carve_context *carve) {
         carve->total += phase.seams.columns + phase.seams.rows;
         needs.both |= is_both(&phase);
         carve->methods[carve->phases] = method;
-        carve->timed = carve->timed && method != METHOD_ANY_GPU;
+        carve->timed = carve->timed && method != METHOD_ANY_GPU && method != METHOD_WEIGHED;
         if (!is_both(&phase)) {
             *own = { mask_of(&phase), phase.seams.grow };
             lay_out_mask(&own->mask, &bits);
@@ -382,6 +386,7 @@ static struct carve_context context_of(const struct cuda_context *context,
     }
     carve.clears = call->aux[CARVE_REMOVE].width &&
                    call->params->number[CARVE_SHOW] <= CARVE_SHOW_SEAMS &&
+                   !call->params->number[CARVE_SOFT] &&
                    carve_may_clear(&call->in, carve.goal_width, carve.goal_height);
     return carve;
 }

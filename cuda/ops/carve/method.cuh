@@ -18,6 +18,7 @@
 #include "cuda/ops/carve/fast_both_axes/fast_both_axes.cuh"
 #include "cuda/ops/carve/fast_one_axis/fast_one_axis.cuh"
 #include "cuda/ops/carve/one_block/one_block.cuh"
+#include "cuda/ops/carve/weighed/weighed.cuh"
 
 /* ---- resident blocks */
 
@@ -109,7 +110,13 @@ static inline struct carve_limits limits_of(const struct cuda_context *context) 
 /* ---- the choice */
 
 /* METHOD_ONE_BLOCK: for images abreast; abreast.cuh runs these. */
-enum carve_method { METHOD_FAST_ONE_AXIS, METHOD_FAST_BOTH_AXES, METHOD_ANY_GPU, METHOD_ONE_BLOCK };
+enum carve_method {
+    METHOD_FAST_ONE_AXIS,
+    METHOD_FAST_BOTH_AXES,
+    METHOD_ANY_GPU,
+    METHOD_ONE_BLOCK,
+    METHOD_WEIGHED
+};
 
 struct method_choice {
     enum carve_method method;
@@ -121,6 +128,7 @@ static inline struct method_choice method_choose(const struct carve_limits *limi
                                                  const struct seam_search *search) {
     struct one_axis_plan one;
     struct both_axes_plan both;
+    if (search->weighed) return { METHOD_WEIGHED, weighed_scratch(search) };
     struct method_choice choice = { METHOD_ANY_GPU, any_gpu_scratch(search) };
     size_t bytes = 0;
     if (one_axis_plan_make(&one, limits, search, NULL))
@@ -153,6 +161,7 @@ static inline enum status method_run(const struct cuda_context *context,
     bool fits = false;
     enum status status = STATUS_OK;
     if (!search->columns && !search->rows) return STATUS_OK;
+    if (search->weighed) return weighed_run(context, search, failure);
     if (method == METHOD_FAST_ONE_AXIS)
         status = plan_run<struct one_axis_plan>(context, limits, search, one_axis_plan_make,
                                                 one_axis_queue, &fits, failure);

@@ -24,11 +24,14 @@ struct seam_search {
      * horizontal ones, < height. */
     uint32_t columns, rows;
     int energy; /* CARVE_GRADIENT... */
+    uint32_t rigidity;
+    bool weighed, soft; /* as in definition.h */
 
     /* Planes must be readable 16 bytes past their end. Their content afterwards is undefined. */
     uint8_t *luma;        /* 8-bit */
     uint32_t luma_stride; /* bytes, a multiple of 16, at least width */
-    uint8_t *marks;       /* NULL: no masks. Else bit 0 keep, bit 1 remove; luma's stride */
+    uint8_t *marks;       /* NULL: no masks. Else bit 0 keep, bit 1 remove, or where `soft` the
+                           * weight; luma's stride */
     int masks;            /* those bits that may be set */
 
     /* Out. NULL where rows is 0. Else the number y * origin_stride + x of every remaining pixel's

@@ -57,10 +57,14 @@ static void lay_kept(struct carve_context *context) {
 struct energy_map carve_context_map(const struct carve_context *context, bool turned) {
     const struct image *in = &context->call->in;
     const long *number = context->call->params->number;
+    const bool masked = is_masked(context->call);
     return (struct energy_map){ .energy_kind = (int)number[CARVE_ENERGY],
                                 .under = background_of(number[CARVE_BACKGROUND], in->channels,
                                                        in->depth),
-                                .masked = is_masked(context->call) && !context->plain,
+                                .masked = masked && !context->plain,
+                                .weighed = carve_is_weighed(context->call->params, masked),
+                                .soft = carve_is_soft(context->call->params, masked),
+                                .rigidity = (uint32_t)number[CARVE_RIGIDITY],
                                 .turned = turned };
 }
 
@@ -97,6 +101,7 @@ void carve_context_begin(struct carve_context *context, const struct op_call *ca
         .drawn = show == CARVE_SHOW_SEAMS,
         .mapped = show == CARVE_SHOW_MAP,
         .clears = call->aux[CARVE_REMOVE].width && show <= CARVE_SHOW_SEAMS &&
+                  !call->params->number[CARVE_SOFT] &&
                   carve_may_clear(&call->in, goal_width, goal_height),
         .now = call->in,
         .arena = { .base = memory },
@@ -173,6 +178,9 @@ unsigned carve_mark_at(const struct carve_context *context, uint32_t x, uint32_t
     if (context->marks.pixels) return image_row(&context->marks, y)[x];
     const struct image *keep = &context->call->aux[CARVE_KEEP];
     const struct image *remove = &context->call->aux[CARVE_REMOVE];
+    if (context->upright.soft)
+        return carve_weight(keep->width ? image_row(keep, y)[x] : 0,
+                            remove->width ? image_row(remove, y)[x] : 0);
     return (keep->width && image_row(keep, y)[x] >= CARVE_MASK_LEVEL ? MARK_KEEP : 0) |
            (remove->width && image_row(remove, y)[x] >= CARVE_MASK_LEVEL ? MARK_REMOVE : 0);
 }
@@ -192,7 +200,7 @@ static void fill_energy(const struct carve_context *context, const struct energy
         for (uint32_t x = 0; map->masked && x < map->width; x++) {
             const unsigned mark =
                 map->turned ? carve_mark_at(context, y, x) : carve_mark_at(context, x, y);
-            row[x] = (uint16_t)(mark * ENERGY_KEEP);
+            row[x] = (uint16_t)(mark * energy_map_mark(map));
         }
         energy_map_update(map, y, 0, map->width);
     }

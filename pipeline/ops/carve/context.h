@@ -61,8 +61,8 @@ typedef void carve_rows_work(const struct carve_context *context, const struct e
 enum status carve_rows(const struct carve_context *context, const struct energy_map *map,
                        uint32_t count, carve_rows_work *work);
 
-/* Returns the masks' bits of pixel (X, Y) of the present picture; energies hold them times
- * ENERGY_KEEP. */
+/* Returns the masks' bits of pixel (X, Y) of the present picture, or their weight; energies hold
+ * them times energy_map_mark(). */
 unsigned carve_mark_at(const struct carve_context *context, uint32_t x, uint32_t y);
 
 enum status carve_fill_map(const struct carve_context *context, struct energy_map *map);

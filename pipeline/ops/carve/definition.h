@@ -9,12 +9,31 @@
  * of equal ones. So neither half waits for the other, and the seam is unique.
  *
  * This describes vertical seams; a horizontal one is a vertical one of the transposed image, with
- * the energies of the image itself.
+ * the energies of the image itself, except by energy=forward.
  *
  * Pixels with alpha are laid over the background before their luma is taken.
  *
  * Costs: energy, or with masks a 64-bit key: first the kept pixels, then the removed ones.
  * Bounds:   energy < 2^14, sides < 2^16, so the energy of a path < 2^30.
+ *
+ * A search is weighed if its steps cost something, or its pixels something beside energy and marks:
+ *   energy=forward  M. Rubinstein, A. Shamir and S. Avidan, Improved Seam Carving for Video
+ *                   Retargeting, 2008: the edges that a removal makes. A pixel costs what comes
+ *                   together left and right of it, |L(y,x+1) - L(y,x-1)|, in every row; a step
+ *                   between (y-1,x-1) and (y,x) costs |L(y-1,x) - L(y,x-1)|, one between (y-1,x+1)
+ *                   and (y,x) |L(y-1,x) - L(y,x+1)|. These are the paper's C_U, and C_L and C_R
+ *                   without it; they are the same downwards and upwards, so that both ends still
+ *                   meet. Horizontal seams have the energies of the transposed image, which are not
+ *                   those of the image itself. show=energy has vertical seams' pixels.
+ *   rigidity        is what a diagonal step costs more, with every energy. Straight steps are free.
+ *   soft            the masks' levels weigh, in place of marks: with k and r, those of mask and
+ *                   rmask, 0 where not given, w = floor((256 + k - r) / 2), and a pixel costs
+ *                   16 * w more, as an energy. Where directions are compared 16 * 128 a pixel of
+ *                   the path is taken off first, so that black masks change nothing. Nothing is
+ *                   cleared. Without masks soft has no effect.
+ * T and B then have the costs of steps too: the seam crosses m at the leftmost least sum of T and
+ * the least B + step below it; outward it goes to the leftmost neighbour with the least T + step.
+ * Bounds: a pixel costs at most 13072 + 16 * 255, a step 255 + 4095; a path < 65535 * 21502 < 2^31.
  *
  * What happens to the pixels:
  *   a side that shrinks   one seam a step. If both sides shrink, the cheaper of a vertical and a
@@ -70,8 +89,18 @@ enum { CARVE_ABREAST_SIDE = 7680, CARVE_ABREAST_MASKED = 2400 };
 #include <stdint.h>
 
 /* Places in the parameter list. */
-enum { CARVE_WIDTH, CARVE_HEIGHT, CARVE_DX, CARVE_DY, CARVE_ENERGY, CARVE_SHOW, CARVE_BACKGROUND };
-enum { CARVE_GRADIENT, CARVE_SOBEL3, CARVE_SOBEL5 };
+enum {
+    CARVE_WIDTH,
+    CARVE_HEIGHT,
+    CARVE_DX,
+    CARVE_DY,
+    CARVE_ENERGY,
+    CARVE_SHOW,
+    CARVE_BACKGROUND,
+    CARVE_RIGIDITY,
+    CARVE_SOFT
+};
+enum { CARVE_GRADIENT, CARVE_SOBEL3, CARVE_SOBEL5, CARVE_FORWARD };
 enum { CARVE_SHOW_RESULT, CARVE_SHOW_SEAMS, CARVE_SHOW_ENERGY, CARVE_SHOW_MAP };
 /* Places in the list of masks, and the least level that marks a pixel. */
 enum { CARVE_KEEP, CARVE_REMOVE };
@@ -95,7 +124,7 @@ HOST_DEVICE uint32_t carve_gradient(uint32_t here, uint32_t right, uint32_t belo
            (46341 * carve_apart(here, across) >> 16);
 }
 
-/* Greatest energies: 690, 1140, 13072. */
+/* Greatest energies: 690, 1140, 13072, 255. */
 enum { CARVE_ENERGY_MAX = 13072 };
 
 /* Returns how many rows and columns around a pixel its energy depends on. */
@@ -120,6 +149,37 @@ HOST_DEVICE uint64_t carve_rank(uint64_t key, uint32_t length) {
 /* Whether the seam of KEY, LENGTH pixels long, crosses any that are to be removed. */
 HOST_DEVICE bool carve_removes(uint64_t key, uint32_t length) {
     return (key >> 32 & 0xffff) < length;
+}
+
+/* ---- weighed searches */
+
+/* The energy that a weight of 1 counts; the greatest cost of a pixel and a step together; and the
+ * room between the cost of no path and the end of its type, so that a step's cost can be added. */
+enum {
+    CARVE_WEIGHT = 16,
+    CARVE_RIGIDITY_MAX = 4095,
+    CARVE_WEIGHED_MAX = CARVE_ENERGY_MAX + CARVE_WEIGHT * 255 + CARVE_RIGIDITY_MAX + 255,
+    CARVE_FENCE_ROOM = 0xffff
+};
+
+/* Returns the weight of masks of these levels, 0 to 255; 128 where both are black. */
+HOST_DEVICE uint32_t carve_weight(uint32_t keep, uint32_t remove) {
+    return (256 + keep - remove) / 2;
+}
+
+/* carve_rank() of costs with weights. */
+HOST_DEVICE uint64_t carve_rank_soft(uint64_t cost, uint32_t length) {
+    return cost + (uint64_t)(0xffff - length) * CARVE_WEIGHT * 128;
+}
+
+/* Whether weights replace marks. MASKED: a mask is given. */
+static inline bool carve_is_soft(const struct params *values, bool masked) {
+    return masked && values->number[CARVE_SOFT];
+}
+
+static inline bool carve_is_weighed(const struct params *values, bool masked) {
+    return values->number[CARVE_ENERGY] == CARVE_FORWARD || values->number[CARVE_RIGIDITY] ||
+           carve_is_soft(values, masked);
 }
 
 /* ---- from one size to another */

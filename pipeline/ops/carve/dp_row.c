@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+_Static_assert((UINT64_C(1) << 16) * CARVE_WEIGHED_MAX < UINT64_C(1) << 31, "paths are in 31 bits");
+
 #define BIAS         (UINT64_C(1) << 63)
 #define ALWAYS       static inline __attribute__((always_inline))
 #define SATURATED_16 65535u
@@ -35,10 +37,12 @@ ALWAYS void cost_put(void *row, long x, enum cost_bits bits, uint64_t cost) {
         ((uint64_t *)row)[x] = cost ^ BIAS;
 }
 
-/* Gives the columns outside the greatest cost, so that they are never chosen. */
+/* Gives the columns outside a cost above every path's, so that they are never chosen; a weighed
+ * step can be added to it. */
 ALWAYS void fence(void *row, uint32_t width, enum cost_bits bits) {
-    cost_put(row, -1, bits, UINT64_MAX);
-    cost_put(row, width, bits, UINT64_MAX);
+    const uint64_t none = bits == COST_16 ? UINT64_MAX : UINT64_MAX - CARVE_FENCE_ROOM;
+    cost_put(row, -1, bits, none);
+    cost_put(row, width, bits, none);
 }
 
 ALWAYS uint64_t own_cost(uint16_t energy, enum cost_bits bits) {
@@ -118,6 +122,43 @@ static void row_plain(enum cost_bits bits, const void *before, const uint16_t *e
     }
 }
 
+/* ---- weighed: the same with costs of steps */
+
+ALWAYS uint32_t step_cost(struct dp_steps steps, long x, long side) {
+    return steps.rigidity + (carve_apart(steps.before[x], steps.here[x + side]) & steps.corners);
+}
+
+/* Costs of COST_64 stay biased: the sum of a biased cost and an unbiased one is biased. */
+#define WEIGHED_CELLS(type, own)                                                                   \
+    for (int i = 0; i < CELLS; i++) {                                                              \
+        const long x = first + i;                                                                  \
+        const type *at = (const type *)before + x;                                                 \
+        const type left = (type)((uint64_t)at[-1] + step_cost(steps, x, -1));                      \
+        const type right = (type)((uint64_t)at[1] + step_cost(steps, x, 1));                       \
+        const type one = left < at[0] ? left : at[0], least = one < right ? one : right;           \
+        ((type *)next)[x] = (type)((uint64_t)least + (own));                                       \
+        flags.left[i] = left == least;                                                             \
+        flags.straight[i] = at[0] == least;                                                        \
+    }
+
+ALWAYS void weighed_row(enum cost_bits bits, const void *before, const uint16_t *energies,
+                        void *next, uint64_t *parents, uint32_t width, struct dp_steps steps) {
+    struct flags flags;
+    for (long first = 0; first < width; first += CELLS) {
+        if (bits == COST_32)
+            WEIGHED_CELLS(uint32_t, energies[x])
+        else
+            WEIGHED_CELLS(int64_t, key_of(energies[x]))
+        parents[first / CELLS] = bits_plain(flags.left) | (uint64_t)bits_plain(flags.straight)
+                                                              << 32;
+    }
+}
+
+static void weighed_plain(enum cost_bits bits, const void *before, const uint16_t *energies,
+                          void *next, uint64_t *parents, uint32_t width, struct dp_steps steps) {
+    weighed_row(bits, before, energies, next, parents, width, steps);
+}
+
 /* ---- where the halves meet */
 
 ALWAYS uint64_t least_below(const void *lower, long x, enum cost_bits bits) {
@@ -155,6 +196,22 @@ ALWAYS struct dp_meeting meeting_at(const void *upper, const void *lower, struct
 ALWAYS struct dp_meeting meet(const void *upper, const void *lower, uint32_t width,
                               enum cost_bits bits) {
     return meeting_at(upper, lower, least_sum(upper, lower, 0, width, bits), bits);
+}
+
+ALWAYS struct dp_meeting weighed_meet(const void *upper, const void *lower, uint32_t width,
+                                      struct dp_steps steps, enum cost_bits bits) {
+    struct dp_meeting met = { .cost = UINT64_MAX, .exact = true };
+    for (long x = 0; x < width; x++) {
+        const uint64_t below[] = { cost_at(lower, x - 1, bits) + step_cost(steps, x, -1),
+                                   cost_at(lower, x, bits),
+                                   cost_at(lower, x + 1, bits) + step_cost(steps, x, 1) };
+        const uint64_t least = lesser(lesser(below[0], below[1]), below[2]);
+        const uint64_t cost = cost_at(upper, x, bits) + least;
+        if (cost >= met.cost) continue;
+        const long side = below[0] == least ? -1 : below[1] == least ? 0 : 1;
+        met.cost = cost, met.column = (uint32_t)x, met.below = (uint32_t)(x + side);
+    }
+    return met;
 }
 
 #ifdef __x86_64__
@@ -306,8 +363,14 @@ AVX2 static struct dp_meeting meet_16(const uint16_t *upper, const uint16_t *low
     if (rest.cost < best.cost) best = rest;
     return meeting_at(upper, lower, best, COST_16);
 }
+AVX2 static void weighed_avx2(enum cost_bits bits, const void *before, const uint16_t *energies,
+                              void *next, uint64_t *parents, uint32_t width,
+                              struct dp_steps steps) {
+    weighed_row(bits, before, energies, next, parents, width, steps);
+}
 #else
-#define row_avx2 row_plain
+#define row_avx2     row_plain
+#define weighed_avx2 weighed_plain
 
 static struct dp_meeting meet_16(const uint16_t *upper, const uint16_t *lower, uint32_t width) {
     return meet(upper, lower, width, COST_16);
@@ -365,4 +428,17 @@ struct dp_meeting dp_meet(enum cost_bits bits, const void *upper, const void *lo
     if (bits == COST_32) return meet(upper, lower, width, COST_32);
     if (simd_has_avx2()) return meet_16(upper, lower, width);
     return meet(upper, lower, width, COST_16);
+}
+
+void dp_weighed_row(enum cost_bits bits, const void *before, const uint16_t *energies, void *next,
+                    uint64_t *parents, uint32_t width, struct dp_steps steps) {
+    (simd_has_avx2() ? weighed_avx2 : weighed_plain)(bits, before, energies, next, parents, width,
+                                                     steps);
+    dp_end_row(bits, next, width);
+}
+
+struct dp_meeting dp_weighed_meet(enum cost_bits bits, const void *upper, const void *lower,
+                                  uint32_t width, struct dp_steps steps) {
+    return bits == COST_64 ? weighed_meet(upper, lower, width, steps, COST_64)
+                           : weighed_meet(upper, lower, width, steps, COST_32);
 }

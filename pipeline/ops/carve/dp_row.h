@@ -17,6 +17,9 @@
  * COST_64 holds keys (definition.h) less 2^63: signed comparison orders them, and the sum of two
  * halves is a key again.
  *
+ * In a weighed search (definition.h) diagonal steps cost something too; only COST_32 and COST_64 do
+ * that. The columns outside have the greatest cost less CARVE_FENCE_ROOM.
+ *
  * Used by:  seam_search.c, tiles.c.
  * Threads:  any, for different rows.
  */
@@ -56,6 +59,17 @@ void dp_first_row(enum cost_bits bits, const uint16_t *energies, void *next, uin
 void dp_next_row(enum cost_bits bits, const void *before, const uint16_t *energies, void *next,
                  uint64_t *parents, uint32_t width);
 
+/* The costs of a weighed search's diagonal steps between two rows, of whose luma HERE is the one
+ * that is computed. CORNERS: 255, or 0 if luma does not count. */
+struct dp_steps {
+    const uint8_t *here, *before;
+    uint32_t rigidity, corners;
+};
+
+/* dp_next_row of a weighed search. */
+void dp_weighed_row(enum cost_bits bits, const void *before, const uint16_t *energies, void *next,
+                    uint64_t *parents, uint32_t width, struct dp_steps steps);
+
 /* Puts what must lie around a row of WIDTH costs that were copied together. */
 void dp_end_row(enum cost_bits bits, void *row, uint32_t width);
 
@@ -73,5 +87,9 @@ struct dp_meeting {
 /* UPPER has the costs of the middle row, LOWER those of the row below. */
 struct dp_meeting dp_meet(enum cost_bits bits, const void *upper, const void *lower,
                           uint32_t width);
+
+/* The same of a weighed search; STEPS are those from the middle row (`here`) to the row below. */
+struct dp_meeting dp_weighed_meet(enum cost_bits bits, const void *upper, const void *lower,
+                                  uint32_t width, struct dp_steps steps);
 
 #endif

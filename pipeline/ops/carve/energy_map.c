@@ -42,9 +42,16 @@ static void sobel_plain(int five, const uint8_t *const rows[5], uint32_t count, 
     }
 }
 
+static void forward_plain(const uint8_t *restrict here, uint32_t count, uint16_t *restrict out) {
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = (uint16_t)carve_apart(*(here + i - 1), here[i + 1]);
+}
+
 static void run_plain(int energy, const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
     if (energy == CARVE_GRADIENT)
         gradient_plain(rows[2], rows[3], count, out);
+    else if (energy == CARVE_FORWARD)
+        forward_plain(rows[2], count, out);
     else
         sobel_plain(energy == CARVE_SOBEL5, rows, count, out);
 }
@@ -157,7 +164,7 @@ AVX2 static void sobel5_avx2(const uint8_t *const rows[5], uint32_t count, uint1
 /* Writes to OUT the energies, of kind ENERGY, of COUNT pixels from ROWS[2][0] on. ROWS are the rows
  * from two above to two below; outside the image the border's row takes their place. */
 static void energy_run(int energy, const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
-    if (!simd_has_avx2())
+    if (!simd_has_avx2() || energy == CARVE_FORWARD)
         run_plain(energy, rows, count, out);
     else if (energy == CARVE_GRADIENT)
         gradient_avx2(rows[2], rows[3], count, out);
@@ -184,7 +191,8 @@ static void *take_line(struct arena *arena, uint32_t width, size_t element) {
 
 /* Whether energies are stored in a map, not made row by row. */
 static bool is_stored(const struct energy_map *map) {
-    return map->masked || map->energy_kind != CARVE_GRADIENT || !simd_has_avx2();
+    return map->masked ||
+           (!map->weighed && (map->energy_kind != CARVE_GRADIENT || !simd_has_avx2()));
 }
 
 /* From this width on a row of luma begins with a line of the cache, and so does one of parents:
@@ -209,7 +217,7 @@ static size_t cells_of(const struct energy_map *map, uint32_t height) {
 
 void energy_map_lay(struct energy_map *map, struct arena *arena, uint32_t width, uint32_t height,
                     bool with_ids) {
-    const enum cost_bits widest = map->masked ? COST_64 : COST_32;
+    const enum cost_bits widest = map->masked && !map->soft ? COST_64 : COST_32;
     map->stride = stride_of(width);
     map->words = width < LINES_FROM ? (width + 31) / 32 : (width + 255) / 256 * 8;
     const size_t cells = cells_of(map, height);
@@ -220,9 +228,12 @@ void energy_map_lay(struct energy_map *map, struct arena *arena, uint32_t width,
     for (int half = 0; half < HALVES; half++) {
         for (int row = 0; row < 2; row++)
             map->costs[half][row] = take_line(arena, width, cost_bytes(widest));
-        map->line[half] = is_stored(map) ? NULL : take_line(arena, width, sizeof *map->line[half]);
+        map->line[half] = is_stored(map) && !map->weighed
+                              ? NULL
+                              : take_line(arena, width, sizeof *map->line[half]);
     }
-    tiles_lay(map, arena, width, height);
+    map->tiles = NULL;
+    if (!map->weighed) tiles_lay(map, arena, width, height);
 }
 
 void energy_map_lay_energy(struct energy_map *map, struct arena *arena, uint32_t height) {
@@ -234,7 +245,7 @@ void energy_map_begin(struct energy_map *map, uint32_t width, uint32_t height) {
     map->width = width;
     map->height = height;
     map->open = false;
-    map->bits = map->masked ? COST_64 : COST_16;
+    map->bits = map->masked && !map->soft ? COST_64 : map->weighed ? COST_32 : COST_16;
 }
 
 /* ---- luma */
@@ -291,7 +302,7 @@ void energy_map_compute(const struct energy_map *map, uint32_t y, uint32_t first
 void energy_map_update(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t end) {
     uint16_t fresh[ENERGY_MAP_RUN + ENERGY_SLACK];
     uint16_t *row = energy_map_energy(map, y);
-    for (uint32_t x = first; x < end; x += ENERGY_MAP_RUN) {
+    for (uint32_t x = first; !map->weighed && x < end; x += ENERGY_MAP_RUN) {
         const uint32_t count = end - x < ENERGY_MAP_RUN ? end - x : ENERGY_MAP_RUN;
         energy_map_compute(map, y, x, count, fresh);
         for (uint32_t i = 0; i < count; i++)
@@ -300,7 +311,10 @@ void energy_map_update(const struct energy_map *map, uint32_t y, uint32_t first,
 }
 
 const uint16_t *energy_map_energy_row(const struct energy_map *map, uint32_t y, int half) {
-    if (map->energy) return energy_map_energy(map, y);
-    energy_map_run(map, y, 0, map->width, map->line[half]);
-    return map->line[half];
+    uint16_t *line = map->line[half];
+    const uint16_t *stored = map->energy ? energy_map_energy(map, y) : NULL;
+    if (stored && !map->weighed) return stored;
+    energy_map_run(map, y, 0, map->width, line);
+    for (uint32_t x = 0; stored && x < map->width; x++) line[x] = (uint16_t)(line[x] + stored[x]);
+    return line;
 }

@@ -2,8 +2,8 @@
 /* energy_map.h - the data of an image in which seams are searched: luma, energies, marks.
  *
  * A map's seams are vertical; horizontal seams are those of a turned map, whose rows are the
- * image's columns. Energies are the same turned or not, since each is symmetric in x and y. Every
- * row of luma repeats its border pixels ENERGY_MARGIN columns to both sides.
+ * image's columns. Energies are the same turned or not, since each is symmetric in x and y, except
+ * forward ones. Every row of luma repeats its border pixels ENERGY_MARGIN columns to both sides.
  *
  * Used by:  context.c lays it out and fills it; seam_search.c removes seams from it; tiles.c.
  * Owns:     nothing; all memory is the operator's scratch.
@@ -15,6 +15,7 @@
 #include "pipeline/arena.h"
 #include "pipeline/background.h"
 #include "pipeline/image.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/carve/dp_row.h"
 
 #include <stdbool.h>
@@ -37,6 +38,10 @@ struct energy_map {
     int energy_kind;        /* CARVE_GRADIENT... */
     struct background under;
     bool masked; /* energies carry marks */
+    /* A weighed search's `energy` has marks or weights alone, to be added to energies that are
+     * computed when they are needed. */
+    bool weighed, soft;
+    uint32_t rigidity;
     bool turned;
     size_t stride;     /* elements from row to row of luma, energy and ids */
     uint8_t *luma;     /* column 0 of row 0 */
@@ -45,7 +50,7 @@ struct energy_map {
     uint64_t *parents; /* dp_next_row's, `words` a row */
     size_t words;
     uint8_t *costs[HALVES][2]; /* column 0 of two rows a half */
-    uint16_t *line[HALVES];    /* energies of one row, where no map stores them */
+    uint16_t *line[HALVES];    /* energies of one row, where no map stores them, or not all */
     struct tile *tiles;        /* of wide maps (tiles.h), else NULL */
     uint32_t bordered;         /* columns of the tiles whose borders are saved; 0: of none */
 
@@ -100,6 +105,18 @@ static inline uint32_t energy_map_half_row(const struct energy_map *map, int hal
     return half == UPPER ? i : map->height - 1 - i;
 }
 
+/* Returns what a mark counts in a stored energy, or a weight. */
+static inline uint32_t energy_map_mark(const struct energy_map *map) {
+    return map->soft ? CARVE_WEIGHT : ENERGY_KEEP;
+}
+
+/* Returns the costs of the steps from row BEFORE of a weighed search to row Y. */
+static inline struct dp_steps energy_map_steps(const struct energy_map *map, uint32_t y,
+                                               uint32_t before) {
+    return (struct dp_steps){ energy_map_luma(map, y), energy_map_luma(map, before), map->rigidity,
+                              map->energy_kind == CARVE_FORWARD ? 255 : 0 };
+}
+
 static inline void energy_map_pad_left(uint8_t *row) {
     for (int i = 1; i <= ENERGY_MARGIN; i++) *(row - i) = row[0];
 }
@@ -120,7 +137,8 @@ enum { ENERGY_MAP_RUN = 128 };
 void energy_map_compute(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t count,
                         uint16_t energies[ENERGY_MAP_RUN + ENERGY_SLACK]);
 
-/* Stores those energies of columns FIRST to END - 1 of row Y in the map; marks stay. */
+/* Stores those energies of columns FIRST to END - 1 of row Y in the map; marks stay. Nothing to do
+ * in a weighed search. */
 void energy_map_update(const struct energy_map *map, uint32_t y, uint32_t first, uint32_t end);
 
 /* The same for any COUNT; writes up to ENERGY_SLACK more. */

@@ -338,7 +338,7 @@ static void settle_marks(const struct carve_context *context, const struct energ
                          uint32_t first, uint32_t end) {
     for (uint32_t y = first; y < end; y++)
         for (uint32_t x = 0; x < map->width; x++) {
-            const uint8_t mark = (uint8_t)(energy_map_energy(map, y)[x] / ENERGY_KEEP);
+            const uint8_t mark = (uint8_t)(energy_map_energy(map, y)[x] / energy_map_mark(map));
             image_row(&context->later_marks, map->turned ? x : y)[map->turned ? y : x] = mark;
         }
 }

@@ -109,6 +109,10 @@ static void pass_half(struct work *work, struct energy_map *map, int half) {
         const uint16_t *energies = energy_map_energy_row(map, y, half);
         if (i == 0)
             dp_first_row(map->bits, energies, costs[0], map->width);
+        else if (map->weighed)
+            dp_weighed_row(map->bits, costs[(i - 1) % 2], energies, costs[i % 2],
+                           map->parents + y * map->words, map->width,
+                           energy_map_steps(map, y, energy_map_half_row(map, half, i - 1)));
         else
             dp_next_row(map->bits, costs[(i - 1) % 2], energies, costs[i % 2],
                         map->parents + y * map->words, map->width);
@@ -265,6 +269,14 @@ static bool pass_tiles(struct work *work, int maps) {
     return true;
 }
 
+static struct dp_meeting meet(const struct energy_map *map) {
+    const uint32_t middle = energy_map_middle(map);
+    const uint32_t below = middle + 1 < map->height ? middle + 1 : middle;
+    return map->weighed ? dp_weighed_meet(map->bits, map->last[UPPER], map->last[LOWER], map->width,
+                                          energy_map_steps(map, middle, below))
+                        : dp_meet(map->bits, map->last[UPPER], map->last[LOWER], map->width);
+}
+
 static void pass(struct work *work, int maps) {
     work->tiled = pass_tiles(work, maps);
     if (!work->tiled) {
@@ -278,7 +290,7 @@ static void pass(struct work *work, int maps) {
     for (int i = 0; i < maps; i++) work->maps[i]->open = work->maps[i]->open_whole = false;
     for (int i = 0; i < maps && !work->status; i++) {
         struct energy_map *map = work->maps[i];
-        map->met = dp_meet(map->bits, map->last[UPPER], map->last[LOWER], map->width);
+        map->met = meet(map);
     }
 }
 
@@ -288,6 +300,13 @@ static void pass_exactly(struct work *work, struct energy_map *map) {
     map->bits = COST_32;
     work->maps[0] = map;
     pass(work, 1);
+}
+
+/* Returns the cost of the map's seam, to be compared with that of one of another length. */
+static uint64_t rank_of(const struct energy_map *map) {
+    return map->soft     ? carve_rank_soft(map->met.cost, map->height)
+           : map->masked ? carve_rank(map->met.cost, map->height)
+                         : map->met.cost;
 }
 
 /* Passes every map that may lose a seam, and chooses the cheaper seam. */
@@ -302,11 +321,7 @@ static void choose(struct work *work) {
     if (upright) pass_exactly(work, upright);
     if (turned) pass_exactly(work, turned);
     work->own = upright ? upright : turned;
-    if (upright && turned &&
-        (upright->masked ? carve_rank(turned->met.cost, turned->height) <
-                               carve_rank(upright->met.cost, upright->height)
-                         : turned->met.cost < upright->met.cost))
-        work->own = turned;
+    if (upright && turned && rank_of(turned) < rank_of(upright)) work->own = turned;
 }
 
 /* ---- the way back, and closing up */

@@ -11,19 +11,19 @@
 
 static struct lane *lane;
 
-enum { KINDS = 3 * 2 * 2 * 3, GOALS = 9 };
+enum { KINDS = 4 * 2 * 2 * 3, GOALS = 9 };
 
 /* A call for WIDTH x HEIGHT: energy, what it shows, masks and pixels by KIND < KINDS. */
 static struct op_call call_of_kind(uint32_t width, uint32_t height, int kind,
                                    struct params *params) {
     static const unsigned pixels[][2] = { { 1, 8 }, { 4, 8 }, { 4, 16 } };
-    const unsigned *pixel = pixels[kind / 12];
+    const unsigned *pixel = pixels[kind / 16];
     struct op_call call = { .params = params,
                             .in = image_shape(width, height, pixel[0], pixel[1]) };
     params_init(params, registry_find("carve")->params);
-    params->number[CARVE_ENERGY] = kind % 3;
-    params->number[CARVE_SHOW] = kind / 3 % 2 ? CARVE_SHOW_SEAMS : CARVE_SHOW_RESULT;
-    for (int part = 0; part < kind / 6 % 2 * 2; part++)
+    params->number[CARVE_ENERGY] = kind % 4;
+    params->number[CARVE_SHOW] = kind / 4 % 2 ? CARVE_SHOW_SEAMS : CARVE_SHOW_RESULT;
+    for (int part = 0; part < kind / 8 % 2 * 2; part++)
         call.aux[part] = image_shape(width, height, 1, 8);
     return call;
 }

@@ -17,6 +17,7 @@
 #include "cuda/cooperative.cuh"
 #include "cuda/ops/carve/any_gpu/removal.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
+#include "cuda/ops/carve/origin_walk.cuh"
 #include "cuda/ops/carve/seam_search.cuh"
 
 enum { ANY_GPU_THREADS = 512, ANY_GPU_WARPS = ANY_GPU_THREADS / 32 };
@@ -252,19 +253,10 @@ static __device__ void store_origins(const struct any_gpu_args &args,
                                      const struct any_gpu_state &state) {
     const uint32_t left_width = width_of(args, state), left_height = height_of(args, state);
     for (uint32_t t = grid_warp(); t < left_height; t += grid_warps())
-        for (uint32_t at = threadIdx.x % 32; at < left_width; at += 32) {
-            uint32_t x = at, y = t, width = left_width, height = left_height;
-            const uint16_t *seam = args.seams + state.written;
-            for (uint32_t step = state.tag; step; step--) {
-                const bool turned = args.turned[step - 1];
-                seam -= turned ? width : height;
-                if (turned)
-                    y += y >= seam[x], height++;
-                else
-                    x += x >= seam[y], width++;
-            }
-            args.origins[(size_t)t * args.origin_stride + at] = y * args.origin_stride + x;
-        }
+        for (uint32_t at = threadIdx.x % 32; at < left_width; at += 32)
+            args.origins[(size_t)t * args.origin_stride + at] =
+                walk_to_origin(args.seams + state.written, args.turned, state.tag, left_width,
+                               left_height, at, t, args.origin_stride);
 }
 
 template <class COST, bool BOTH>
