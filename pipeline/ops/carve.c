@@ -163,6 +163,12 @@ static enum status carve_size(const struct params *values, const struct image *i
     }
 }
 
+/* A weighed seam takes three times as long on a core, and more on a GPU. */
+static uint32_t passes_of_seam(const struct params *values) {
+    enum { WEIGHED_PASSES = 4 };
+    return carve_is_weighed(values, true) ? WEIGHED_PASSES : 1;
+}
+
 /* One pass for each seam, which is searched in the whole picture. */
 static uint32_t carve_passes(const struct params *values, const struct image *in) {
     struct side sides[2];
@@ -170,7 +176,7 @@ static uint32_t carve_passes(const struct params *values, const struct image *in
     if (values->number[CARVE_SHOW] == CARVE_SHOW_ENERGY || find_goals(values, in, sides, NULL))
         return 1;
     for (int i = 0; i < 2; i++) seams += seams_of(&sides[i]);
-    return seams ? seams : 1;
+    return seams ? seams * passes_of_seam(values) : 1;
 }
 
 /* The width of what rmask marks is not known yet. A quarter of the shorter side, removed and put
@@ -181,7 +187,7 @@ static uint32_t carve_aux_passes(const struct params *values, const struct image
         values->number[CARVE_SHOW] > CARVE_SHOW_SEAMS || find_goals(values, in, sides, NULL) ||
         !carve_may_clear(in, sides[0].goal, sides[1].goal))
         return 0;
-    return 2 * ((in->width < in->height ? in->width : in->height) / 4 + 1);
+    return 2 * ((in->width < in->height ? in->width : in->height) / 4 + 1) * passes_of_seam(values);
 }
 
 /* ---- several widths */

@@ -124,33 +124,41 @@ static void row_plain(enum cost_bits bits, const void *before, const uint16_t *e
 
 /* ---- weighed: the same with costs of steps */
 
-ALWAYS uint32_t step_cost(struct dp_steps steps, long x, long side) {
-    return steps.rigidity + (carve_apart(steps.before[x], steps.here[x + side]) & steps.corners);
+ALWAYS uint32_t step_cost(const struct dp_steps *steps, uint8_t a, uint8_t b) {
+    return steps->rigidity + (carve_apart(a, b) & steps->corners);
 }
 
 /* Costs of COST_64 stay biased: the sum of a biased cost and an unbiased one is biased. */
-#define WEIGHED_CELLS(type, own)                                                                   \
-    for (int i = 0; i < CELLS; i++) {                                                              \
-        const long x = first + i;                                                                  \
-        const type *at = (const type *)before + x;                                                 \
-        const type left = (type)((uint64_t)at[-1] + step_cost(steps, x, -1));                      \
-        const type right = (type)((uint64_t)at[1] + step_cost(steps, x, 1));                       \
-        const type one = left < at[0] ? left : at[0], least = one < right ? one : right;           \
-        ((type *)next)[x] = (type)((uint64_t)least + (own));                                       \
-        flags.left[i] = left == least;                                                             \
-        flags.straight[i] = at[0] == least;                                                        \
+#define WEIGHED_CELLS(name, type, own)                                                             \
+    ALWAYS void name(const type *restrict before, const uint16_t *restrict energies,               \
+                     type *restrict next, struct flags *restrict flags, struct dp_steps steps) {   \
+        const uint8_t *restrict here = steps.here, *restrict corner = steps.before;                \
+        for (int i = 0; i < CELLS; i++) {                                                          \
+            const type straight = before[i];                                                       \
+            const type left = (type)((uint64_t) * (before + i - 1) +                               \
+                                     step_cost(&steps, corner[i], *(here + i - 1)));               \
+            const type right =                                                                     \
+                (type)((uint64_t)before[i + 1] + step_cost(&steps, corner[i], here[i + 1]));       \
+            const type one = left < straight ? left : straight, least = one < right ? one : right; \
+            next[i] = (type)((uint64_t)least + (own));                                             \
+            flags->left[i] = left == least;                                                        \
+            flags->straight[i] = straight == least;                                                \
+        }                                                                                          \
     }
+WEIGHED_CELLS(weighed_32, uint32_t, energies[i])
+WEIGHED_CELLS(weighed_64, int64_t, key_of(energies[i]))
 
 ALWAYS void weighed_row(enum cost_bits bits, const void *before, const uint16_t *energies,
                         void *next, uint64_t *parents, uint32_t width, struct dp_steps steps) {
     struct flags flags;
-    for (long first = 0; first < width; first += CELLS) {
+    for (uint32_t x = 0; x < width; x += CELLS, steps.here += CELLS, steps.before += CELLS) {
         if (bits == COST_32)
-            WEIGHED_CELLS(uint32_t, energies[x])
+            weighed_32((const uint32_t *)before + x, energies + x, (uint32_t *)next + x, &flags,
+                       steps);
         else
-            WEIGHED_CELLS(int64_t, key_of(energies[x]))
-        parents[first / CELLS] = bits_plain(flags.left) | (uint64_t)bits_plain(flags.straight)
-                                                              << 32;
+            weighed_64((const int64_t *)before + x, energies + x, (int64_t *)next + x, &flags,
+                       steps);
+        parents[x / CELLS] = bits_plain(flags.left) | (uint64_t)bits_plain(flags.straight) << 32;
     }
 }
 
@@ -202,9 +210,12 @@ ALWAYS struct dp_meeting weighed_meet(const void *upper, const void *lower, uint
                                       struct dp_steps steps, enum cost_bits bits) {
     struct dp_meeting met = { .cost = UINT64_MAX, .exact = true };
     for (long x = 0; x < width; x++) {
-        const uint64_t below[] = { cost_at(lower, x - 1, bits) + step_cost(steps, x, -1),
-                                   cost_at(lower, x, bits),
-                                   cost_at(lower, x + 1, bits) + step_cost(steps, x, 1) };
+        const uint8_t *here = steps.here + x, corner = steps.before[x];
+        const uint64_t below[] = {
+            cost_at(lower, x - 1, bits) + step_cost(&steps, corner, *(here - 1)),
+            cost_at(lower, x, bits),
+            cost_at(lower, x + 1, bits) + step_cost(&steps, corner, here[1])
+        };
         const uint64_t least = lesser(lesser(below[0], below[1]), below[2]);
         const uint64_t cost = cost_at(upper, x, bits) + least;
         if (cost >= met.cost) continue;

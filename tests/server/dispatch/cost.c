@@ -87,6 +87,8 @@ static void the_work_grows_with_the_image_and_the_seams(void **state) {
         assert_true(predict(cpu, photo("histeq;histeq")) > predict(cpu, photo("histeq")));
         assert_true(predict(cpu, photo("histeq")) >
                     predict(cpu, work_of("histeq", 1920, 1080, FORMAT_JPEG, 500000, FORMAT_NONE)));
+        assert_true(predict(cpu, photo("carve:dx=-100,energy=forward")) >
+                    2 * predict(cpu, photo("carve:dx=-100")));
         assert_true(predict(cpu, photo("carve:dx=-100,show=energy")) <
                     predict(cpu, photo("carve:dx=-9")));
     }
