@@ -227,6 +227,7 @@ static void test_one_direction(void **) {
     check(13, 42, 5, 0, { CARVE_FORWARD, 0, 0 }, 2, 256);
     check(131, 67, 2, 0, { CARVE_FORWARD, 9, 7 }, 2, 4);
     check(64, 130, 2, 0, { CARVE_GRADIENT, 4095, 3 }, 1, 2);
+    check(40, 20, 6, 0, { CARVE_FORWARD, 0, 0 }, 1, 2);
     check(300, 3, 2, 0, { CARVE_FORWARD, 40, 2 }, 2, 2);
 }
 
