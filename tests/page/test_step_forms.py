@@ -3,6 +3,7 @@
 at its head.
 
 covers: server/http/handle_document.c"""
+import base64
 import json
 import time
 
@@ -10,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 from browser import needs_browser
-from conftest import encode, operators
+from conftest import encode, operators, pnm
 from window import open_live, take_steps_away
 
 pytest_plugins = "page_fixtures"
@@ -61,10 +62,14 @@ DRAG_ALL = """
 
 
 def test_every_number_can_be_dragged(page, daemon, photo, tmp_path):
-    """On a photograph of six megapixels; its sides and its previews' scale are no round numbers. The daemon refuses nothing."""
-    path = tmp_path / "large.jpg"
+    """On a photograph of six megapixels; its sides and its previews' scale are no round numbers. The daemon refuses nothing. Previews are
+    a tenth of its sides, about as those of 50 megapixels: larger ones would take twice as much of the processor."""
+    path, size = tmp_path / "large.jpg", (301, 201)
     path.write_bytes(encode(np.array(Image.open(photo).resize((3001, 2003))), "JPEG", quality=90))
     open_live(page, path)
+    preview = base64.b64encode(pnm(np.array(Image.open(photo).resize(size)))).decode()
+    page.state(f"""Object.assign(page.input.preview, {{ bytes: Uint8Array.from(atob('{preview}'), (c) => c.charCodeAt(0)).buffer,
+        scale: {size[0]} / 3001, width: {size[0]}, height: {size[1]} }}) && null""")
     logged = len(daemon.log_text())
     listed = daemon.get("/ops").json["operators"]
     dragged, problem = page.driver.execute_async_script(DRAG_ALL, [operator["name"] for operator in listed])
