@@ -27,6 +27,9 @@ enum { FIXED = sizeof plans / sizeof *plans, PARTS = 2 }; /* those that the size
 /* Set by --size, --channels and --depth. */
 static struct image chosen = { .width = 1920, .height = 1080, .channels = 3, .depth = 8 };
 
+/* The picture that composite lays over it, set by --overlay. */
+static struct image overlay = { .width = 200, .height = 100 };
+
 struct subject {
     const struct bench_options *options;
     struct report *report;
@@ -53,12 +56,20 @@ static const char *default_plan(int i) {
 
 /* ---- options */
 
-static bool set_size(const char *value) {
+static bool set_sides(struct image *image, const char *value) {
     uint32_t width, height;
     char rest;
     if (sscanf(value, "%5ux%5u%c", &width, &height, &rest) != 2) return false;
-    chosen.width = width, chosen.height = height;
+    image->width = width, image->height = height;
     return width && height && width <= 65535 && height <= 65535;
+}
+
+static bool set_size(const char *value) {
+    return set_sides(&chosen, value);
+}
+
+static bool set_overlay(const char *value) {
+    return set_sides(&overlay, value);
 }
 
 /* A figure alone. */
@@ -74,6 +85,7 @@ static bool set_depth(const char *value) {
 
 static const struct bench_option own[] = {
     { "--size", "WIDTHxHEIGHT, each 1..65535", set_size },
+    { "--overlay", "WIDTHxHEIGHT, each 1..65535", set_overlay },
     { "--channels", "1..4", set_channels },
     { "--depth", "8 or 16", set_depth },
     { NULL, NULL, NULL },
@@ -118,17 +130,26 @@ static enum status check(const struct subject *subject, const struct run_item *i
     return STATUS_OK;
 }
 
-static void draw(const struct image *image) {
-    (image->depth == 8 ? picture_waves : picture_noise)(image, NULL);
+static struct run_item item_of(const struct subject *subject) {
+    struct run_item item = { .in = subject->in };
+    const int step = plan_aux_step(&subject->plan);
+    if (step >= 0 && subject->plan.steps[step].op->aux[0].kind == AUX_PICTURE)
+        item.aux[0] = image_shape(overlay.width, overlay.height, 4, 8);
+    return item;
+}
+
+static void draw(const struct run_item *item) {
+    (item->in.depth == 8 ? picture_waves : picture_noise)(&item->in, NULL);
+    if (item->aux[0].width) picture_noise(&item->aux[0], NULL);
 }
 
 /* Keeps what a core of the CPU makes of the picture. */
 static enum status run_expected(struct subject *subject, struct lane *lane,
                                 struct failure *failure) {
-    struct run_item item = { .in = subject->in };
+    struct run_item item = item_of(subject);
     enum status status = run_reserve(lane, &subject->plan, &item, 1, UINT64_MAX, failure);
     if (status) return status;
-    draw(&item.in);
+    draw(&item);
     status = run_batch(lane, &subject->plan, &item, 1, failure);
     if (status) return status;
     subject->result_bytes = pack_result(&subject->plan, &item, NULL);
@@ -189,11 +210,13 @@ static enum status measure_batch(const struct subject *subject, struct lane *lan
     static struct run_item items[BATCH];
     static struct timing timing;
     const int repeats = subject->options->repeats;
-    memset(items, 0, sizeof items);
-    for (int i = 0; i < count; i++) items[i].in = subject->in;
+    for (int i = 0; i < count; i++) items[i] = item_of(subject);
     enum status status = run_reserve(lane, &subject->plan, items, count, UINT64_MAX, failure);
-    if (!status) draw(&items[0].in);
-    for (int i = 1; !status && i < count; i++) picture_copy(&items[i].in, &items[0].in);
+    if (!status) draw(&items[0]);
+    for (int i = 1; !status && i < count; i++) {
+        picture_copy(&items[i].in, &items[0].in);
+        if (items[i].aux[0].width) picture_copy(&items[i].aux[0], &items[0].aux[0]);
+    }
     if (!status) status = warm_up(subject, lane, items, count, failure);
     items[0].timing = &timing;
     for (int i = 0; !status && i < repeats; i++) {
@@ -259,6 +282,7 @@ static const char help[] =
     "Results are compared with those of one core before a time is printed.\n"
     "\noptions:\n"
     "  --size WxH      of the picture (default 1920x1080)\n"
+    "  --overlay WxH   of composite's second picture, RGBA of 8 bits (default 200x100)\n"
     "  --channels N    1..4 (default 3)\n"
     "  --depth N       8 (default) or 16 bit\n" BENCH_OPTIONS_HELP;
 
