@@ -240,18 +240,6 @@ static void test_batch(void **state) {
     free(job);
 }
 
-static void test_mask_of_other_size(void **state) {
-    (void)state;
-    const struct sample sample = { "carve:dx=-2", 40, 30, 3, 8, PHOTO, KEEP };
-    struct failure failure = { 0 };
-    struct job *job = make_job(sample.plan);
-    add(job, &sample);
-    job->items[0].aux[0] = image_shape(39, 30, 1, 8);
-    reserve(job, &sample);
-    assert_int_equal(run_batch(lane, &job->plan, job->items, 1, &failure), STATUS_MISMATCH);
-    free(job);
-}
-
 /* One image's mask leaves nothing: it fails, the others of its batch do not. */
 static void test_mask_of_everything(void **state) {
     (void)state;
@@ -396,7 +384,6 @@ int main(int count, char **arguments) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small),
         cmocka_unit_test(test_masks),
-        cmocka_unit_test(test_mask_of_other_size),
         cmocka_unit_test(test_mask_of_everything),
         cmocka_unit_test(test_batch),
         cmocka_unit_test(test_large),
