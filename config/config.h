@@ -94,6 +94,10 @@ struct config {
     long cells;
     long cell_idle_ms;
 
+    /* pictures that the server keeps */
+    char overlays_dir[CONFIG_TEXT_MAX]; /* "": there are none */
+    long overlays_bytes_max;
+
     /* users' operators */
     char operators_dir[CONFIG_TEXT_MAX];       /* "": there are none */
     char operators_cache_dir[CONFIG_TEXT_MAX]; /* "": as twin_cache.h finds it */

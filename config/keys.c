@@ -78,6 +78,7 @@ static bool are_networks(const char *text) {
 #define GIB          (1024L * 1024 * 1024)
 #define HOUR_MS      3600000L
 #define ADDRESS      "IP:PORT, [IPv6]:PORT, localhost:PORT or unix:/path"
+#define A_PATH(what) .text = "", .format = what " or nothing", .fits = is_path_or_empty
 #define PIXELS_LIMIT ((long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX)
 
 /* clang-format off */
@@ -100,8 +101,7 @@ static const struct key keys[] = {
     { FIELD(insecure, KEY_BOOL), .def = 0,
       .why = "allow an address in listen that other machines can reach without keys_file; put a "
              "proxy that authenticates in front" },
-    { FIELD(keys_file, KEY_TEXT), .text = "", .format = "a path or nothing",
-      .fits = is_path_or_empty,
+    { FIELD(keys_file, KEY_TEXT), A_PATH("a path"),
       .why = "a JSON file of keys (burin keys new): each request with an image then needs one, or "
              "a signature made with one; only its owner may read it; read again on SIGHUP; empty: "
              "nobody is asked" },
@@ -142,15 +142,13 @@ static const struct key keys[] = {
       .why = "the most scans of a progressive JPEG; editors write about 10, attackers thousands" },
     { FIELD(scan_pixels_max, KEY_INTEGER), .def = 1500000000, .min = 1, .max = 1000000000000000,
       .unit = "scans x pixels",
-      .why = "the most scans x pixels of a progressive JPEG: limits its decoding to seconds on a "
-             "core" },
+      .why = "the most scans x pixels of a progressive JPEG: seconds of decoding on a core" },
     { FIELD(codec_memory_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 1024 * GIB,
       .unit = "bytes",
       .why = "memory that a decoder may use beside the pixels: a progressive JPEG keeps its "
              "coefficients, a lossless WebP its pixels, an animation a frame" },
     { FIELD(profile_bytes_max, KEY_SIZE), .def = MIB, .min = 0, .max = 64 * MIB, .unit = "bytes",
-      .why = "the largest ICC profile that is carried along; a larger one is dropped, with a "
-             "note" },
+      .why = "the largest ICC profile that is kept; a larger one is dropped, with a note" },
     { FIELD(metadata_bytes_max, KEY_SIZE), .def = 63 * KIB, .max = 63 * KIB, .unit = "bytes",
       .why = "the most EXIF, and the most XMP, carried along: what a JPEG's segment holds" },
     { FIELD(header_bytes, KEY_SIZE), .def = 16 * KIB, .min = KIB, .max = MIB, .unit = "bytes",
@@ -220,8 +218,7 @@ static const struct key keys[] = {
       .why = "how long an idle connection is kept open; a proxy in front should give up sooner" },
     { FIELD(idle_pressed_ms, KEY_INTEGER), .def = 500, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "when connections_max are open and further clients wait: connections without a "
-             "request for this long are closed, first the oldest of the client with the most of "
-             "them" },
+             "request for this long are closed, first the oldest of the client with most" },
 
     { FIELD(devices, KEY_TEXT), .text = "all", .fits = are_devices,
       .format = "all, or a list of cpu and cuda:N, each once",
@@ -295,12 +292,16 @@ static const struct key keys[] = {
     { FIELD(cell_idle_ms, KEY_INTEGER), .def = 60000, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "how long each of these is kept without a job; to start one takes some 50 ms" },
 
-    { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
-      .fits = is_path_or_empty,
+    { FIELD(overlays_dir, KEY_TEXT), A_PATH("a folder"),
+      .why = "pictures that requests name by overlay=FILE; read again on SIGHUP; empty: none" },
+    { FIELD(overlays_bytes_max, KEY_SIZE), .def = 16 * MIB, .min = 1, .max = GIB, .unit = "bytes",
+      .why = "the most bytes of all these files, which are kept in memory; a request's copy counts "
+             "in queue_bytes too; a logo has some 50 KiB" },
+
+    { FIELD(operators_dir, KEY_TEXT), A_PATH("a folder"),
       .why = "each .c file in it becomes operators, which run in separate workers; anyone with "
              "write access to it can run code here; empty: no users' operators" },
-    { FIELD(operators_cache_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
-      .fits = is_path_or_empty,
+    { FIELD(operators_cache_dir, KEY_TEXT), A_PATH("a folder"),
       .why = "where compiled operators are kept, so that a restart does not compile; empty: "
              "$CACHE_DIRECTORY, $XDG_CACHE_HOME/burin or ~/.cache/burin" },
     { FIELD(operators_source_bytes_max, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = MIB,
@@ -324,8 +325,7 @@ static const struct key keys[] = {
       .why = "how long connections are still accepted after SIGTERM, while /readyz already "
              "answers 503; use 5000 behind a load balancer" },
     { FIELD(drain_timeout_ms, KEY_INTEGER), .def = 30000, .min = 0, .max = HOUR_MS, .unit = "ms",
-      .why = "the time to finish accepted requests; keep it below the orchestrator's grace "
-             "period" },
+      .why = "the time to finish accepted requests; below the orchestrator's grace period" },
     { FIELD(drain_client_ms, KEY_INTEGER), .def = 1000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "after SIGTERM an upload or answer is ended that moves slower than body_rate_bytes "
              "or write_rate_bytes for this long; after each such time the demanded rate doubles, "

@@ -42,6 +42,8 @@ void memory_print(const struct config *config, int cores, FILE *out) {
         { "slots", "slots, and half of queue_bytes",
           config->slots * SLOT_BASE_BYTES + memory_slots_grow(config, 0) },
         { "uploads", "queue_bytes", config->queue_bytes },
+        { "overlays", "overlays_bytes_max, twice during a reload",
+          *config->overlays_dir ? 2 * config->overlays_bytes_max : 0 },
         { "answers", "answer_bytes, plus a slot with one answer: pixels_max, body_bytes_max",
           config->answer_bytes + config->body_bytes_max +
               config->pixels_max * (PIXEL_BYTES_MAX + LEFT_BYTES_MAX) },

@@ -30,6 +30,7 @@ static const struct group {
     { "slots", "shared memory, a slot for each request" },
     { "header_ms", "deadlines" },
     { "devices", "workers" },
+    { "overlays_dir", "pictures that the server keeps" },
     { "operators_dir", "users' operators" },
     { "drain_delay_ms", "stop" },
     { "log_format", "log" },

@@ -19,7 +19,7 @@ static const char *const taken[] = { "key",      "expires", "not_before", "body_
                                      "in_types", "free",    "parts",      "origin",   "client",
                                      "digest",   "once",    "signature",  "device",   "image",
                                      "file",     "media",   "damaged",    "widths",   "operations",
-                                     "types",    "outputs" };
+                                     "types",    "outputs", "overlay" };
 enum { TAKEN = sizeof taken / sizeof *taken, TAKEN_OF_ADDRESSES = 13 };
 
 static const char *taken_name(int index) {

@@ -24,6 +24,7 @@ enum { PLACE_MAX = 64, SHARE_MAX = 1000 };
 struct reading {
     const char *path, *text;
     const struct op_set *ops;
+    const struct overlays *overlays; /* NULL: not known */
     struct key_table *table;
     struct failure *failure;
     char place[PLACE_MAX]; /* of the object that is read */
@@ -271,6 +272,9 @@ static bool check_preset(const struct reading *reading, const struct preset *pre
     enum status status =
         imaginary_begin(&imaginary, &settings, reading->ops, preset->op, false, &failure);
     if (!status) status = preset_apply(preset, &settings, &failure);
+    if (!status && *settings.overlay && reading->overlays &&
+        !overlays_find(reading->overlays, settings.overlay, &failure))
+        status = failure.status;
     settings_release(&settings);
     snprintf(what, sizeof what, "is wrong: %s", failure.message);
     return !status || wrong(reading, preset->name, what);
@@ -352,7 +356,7 @@ static void syntax(const char *path, json_error_t *error, struct failure *failur
 }
 
 struct key_table *key_file_read(const char *path, const struct op_set *ops,
-                                struct failure *failure) {
+                                const struct overlays *overlays, struct failure *failure) {
     json_error_t error;
     size_t length;
     *failure = (struct failure){ .status = STATUS_OK };
@@ -365,7 +369,7 @@ struct key_table *key_file_read(const char *path, const struct op_set *ops,
         return free(text), NULL;
     }
     const size_t mark = utf8_mark(text, length);
-    struct reading reading = { path, text + mark, ops, table, failure, "" };
+    struct reading reading = { path, text + mark, ops, overlays, table, failure, "" };
     table->holders = 1;
     table->json = json_loadb(reading.text, length - mark, JSON_REJECT_DUPLICATES, &error);
     if (!table->json) syntax(path, &error, failure);

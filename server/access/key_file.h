@@ -21,11 +21,12 @@
 #include "server/access/key_table.h"
 
 struct op_set;
+struct overlays;
 
-/* OPS: what presets and `may` may name. Others than its owner may not have access to the file; the
- * group of root's may read it, as Kubernetes mounts secrets. */
+/* OPS, OVERLAYS: what presets and `may` may name; OVERLAYS NULL: any. Others than its owner may not
+ * have access to the file; the group of root's may read it, as Kubernetes mounts secrets. */
 struct key_table *key_file_read(const char *path, const struct op_set *ops,
-                                struct failure *failure);
+                                const struct overlays *overlays, struct failure *failure);
 
 /* Whether TEXT can be the id of a key, its group, or the name of a preset. */
 bool key_file_is_name(const char *text);

@@ -57,6 +57,11 @@
     "'image':{'description':'~inputs~; the part may be called file or media too',"                 \
     "'type':'string','contentMediaType':'application/octet-stream'}"
 
+/* The end of the description of a part `overlay`. */
+#define OPENAPI_NAMED                                                                              \
+    "; or, without a file name, the name of a file of overlays_dir, which may stand in the query " \
+    "instead: then the body may be the image alone"
+
 static const char openapi_info[] =
     "'openapi':'3.1.0','servers':[{'url':'/'}],"
     "'security':[{},{'token':[]},{'signature':[]}],'tags':["

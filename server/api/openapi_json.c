@@ -183,6 +183,7 @@ static void parameter(struct json_writer *json, const struct param *param) {
 
 /* Writes the request's body: an image, and the additional ones that the operator takes. */
 static void body(struct json_writer *json, const struct op *op) {
+    char text[512];
     json_writer_key(json, "requestBody");
     if (!op->aux[0].name) {
         put(json,
@@ -194,7 +195,9 @@ static void body(struct json_writer *json, const struct op *op) {
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++) {
         json_writer_key(json, op->aux[i].name);
         put(json, "{'type':'string','contentMediaType':'application/octet-stream'");
-        json_writer_key_string(json, "description", op->aux[i].summary);
+        const bool overlay = op->aux[i].kind == AUX_PICTURE;
+        snprintf(text, sizeof text, "%s%s", op->aux[i].summary, overlay ? OPENAPI_NAMED : "");
+        json_writer_key_string(json, "description", text);
         json_writer_add(json, "}");
     }
     const bool needs = op->aux[0].kind == AUX_PICTURE;

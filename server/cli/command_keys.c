@@ -83,7 +83,7 @@ static json_t *make_key(const struct wanted *wanted, char token[TOKEN_MAX]) {
 /* The JSON of the file at PATH, or of a file without keys. NULL: it is wrong, with a sentence. */
 static json_t *load(const char *path, struct failure *failure) {
     if (access(path, F_OK) != 0) return json_pack("{s:[]}", "keys");
-    struct key_table *table = key_file_read(path, registry_set(), failure);
+    struct key_table *table = key_file_read(path, registry_set(), NULL, failure);
     uint8_t *text = NULL;
     size_t length = 0;
     json_t *root = NULL;
@@ -118,7 +118,7 @@ static int write_file(const char *path, const json_t *root, struct failure *fail
     FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
     bool good = file && json_dumpf(root, file, JSON_INDENT(2)) == 0 && fputc('\n', file) >= 0;
     if (file && fclose(file) != 0) good = false;
-    struct key_table *table = good ? key_file_read(beside, registry_set(), failure) : NULL;
+    struct key_table *table = good ? key_file_read(beside, registry_set(), NULL, failure) : NULL;
     if (table && rename(beside, path) == 0) return key_table_release(table), 0;
     if (!failure->status)
         fail(failure, STATUS_INTERNAL, "cannot write %.150s: %s", path, strerror(errno));
@@ -173,7 +173,7 @@ static int check(int argc, char **argv) {
     if (argc != 2 && !folder) return usage(stderr, 2);
     if (folder && user_operators_load(argv[2], &failure)) return complain(failure.message);
     const char *path = argv[argc - 1];
-    struct key_table *table = key_file_read(path, registry_set(), &failure);
+    struct key_table *table = key_file_read(path, registry_set(), NULL, &failure);
     if (!table) return complain(failure.message);
     printf("%s: OK, %d key%s, %d preset%s\n", path, table->key_count,
            table->key_count == 1 ? "" : "s", table->preset_count,

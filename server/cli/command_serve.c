@@ -24,6 +24,7 @@
 #include "server/log/log.h"
 #include "server/process/launcher.h"
 #include "server/process/process.h"
+#include "server/request/overlays.h"
 #include "server/sandbox/sandbox.h"
 #include "server/systemd.h"
 #include "server/user_operators.h"
@@ -87,16 +88,17 @@ static void catch_signals(void) {
 }
 
 static void usage(FILE *out) {
-    fputs("usage: burin serve [--config FILE] [--KEY VALUE]...\n\n"
-          "  burin serve                                        on http://127.0.0.1:8080\n"
-          "  burin serve --listen localhost:9000 --keys-file keys.json --log-level error\n\n"
-          "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
-          "environment, or in the file; in this order, the first wins. `burin config`\n"
-          "shows the values in force.\n\n"
-          "SIGHUP reads keys_file and the files of operators_dir again, and of the file the\n"
-          "keys that server/README.md lists. SIGTERM and Ctrl-C finish the accepted\n"
-          "requests; a second one ends at once.\n\n",
-          out);
+    fputs(
+        "usage: burin serve [--config FILE] [--KEY VALUE]...\n\n"
+        "  burin serve                                        on http://127.0.0.1:8080\n"
+        "  burin serve --listen localhost:9000 --keys-file keys.json --log-level error\n\n"
+        "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
+        "environment, or in the file; in this order, the first wins. `burin config`\n"
+        "shows the values in force.\n\n"
+        "SIGHUP reads keys_file and the files of overlays_dir and operators_dir again, and\n"
+        "of the file the keys that server/README.md lists. SIGTERM and Ctrl-C finish the accepted\n"
+        "requests; a second one ends at once.\n\n",
+        out);
     reference_help(out);
 }
 
@@ -180,7 +182,7 @@ static void wait_ready(struct service *service, const sigset_t *mask) {
         log_event(LOG_ERROR, "no_worker", "no worker is ready yet; GET /readyz shows why");
 }
 
-/* ---- reading the configuration, keys_file and operators_dir again */
+/* ---- reading the configuration, keys_file, overlays_dir and operators_dir again */
 
 static void notify_serving(const struct service *service, const char *reason) {
     char why[sizeof(struct failure)];
@@ -218,7 +220,7 @@ static enum status read_config(struct service *service, struct config *config, j
 
 /* One reading of everything: what failed, zeroed for what did not. */
 struct outcome {
-    struct failure config, keys, operators;
+    struct failure config, keys, overlays, operators;
     json_t *restart; /* the keys that a restart would change */
 };
 
@@ -248,6 +250,7 @@ static void report(struct front *front, const struct config *config,
         const struct failure *failure;
     } parts[] = { { "config", config_file(), &outcome->config },
                   { "keys_file", config->keys_file, &outcome->keys },
+                  { "overlays_dir", config->overlays_dir, &outcome->overlays },
                   { "operators_dir", config->operators_dir, &outcome->operators } };
     char at[48];
     json_t *errors = json_array(), *read = json_object();
@@ -276,10 +279,10 @@ static void log_reloaded(const struct config *config, const json_t *restart) {
     char *names = needed ? json_dumps(restart, 0) : NULL;
     log_event(LOG_INFO, "reloaded", "%s%s%s",
               *config_file() ? "the configuration was read again"
-              : *config->keys_file || *config->operators_dir
+              : *config->keys_file || *config->overlays_dir || *config->operators_dir
                   ? "there is no configuration file to read again"
-                  : "there is nothing to read again: no configuration file, keys_file or "
-                    "operators_dir",
+                  : "there is nothing to read again: no configuration file, keys_file, "
+                    "overlays_dir or operators_dir",
               needed ? "; a restart is needed for " : "", names ? names : "");
     free(names);
 }
@@ -297,8 +300,10 @@ static void reload(struct service *service, struct config *config) {
     if (!read_config(service, config, outcome.restart, &outcome.config))
         log_reloaded(config, outcome.restart);
     log_failed("the configuration stays as it was", &outcome.config);
-    /* Keys first: a key that is taken back should not wait for a compiler. But a preset may need an
-     * operator that is new. */
+    if (*config->overlays_dir) front_reload_overlays(front, &outcome.overlays);
+    log_failed("overlays_dir: all overlays stay as they were", &outcome.overlays);
+    /* Overlays first: presets name them. Then keys: one that is taken back should not wait for a
+     * compiler. But a preset may need an operator that is new. */
     const bool late = *config->keys_file && !front_reload_keys(front, &outcome.keys);
     if (*config->operators_dir) front_reload(front, &watch, &outcome.operators);
     json_decref(problems);
@@ -306,9 +311,10 @@ static void reload(struct service *service, struct config *config) {
     if (late) front_reload_keys(front, &outcome.keys);
     log_failed("keys_file: all keys stay as they were", &outcome.keys);
     report(front, config, &outcome);
-    notify_serving(service, outcome.config.status ? outcome.config.message
-                            : outcome.keys.status ? outcome.keys.message
-                                                  : outcome.operators.message);
+    notify_serving(service, outcome.config.status     ? outcome.config.message
+                            : outcome.keys.status     ? outcome.keys.message
+                            : outcome.overlays.status ? outcome.overlays.message
+                                                      : outcome.operators.message);
 }
 
 static void stop(struct service *service, const struct config *config) {
@@ -399,10 +405,14 @@ static int serve(struct config *config) {
     struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
     json_decref(problems);
     if (!operators) return signals_seen ? 0 : complain(&failure);
+    struct overlays *overlays =
+        overlays_read(config->overlays_dir, config->overlays_bytes_max, &failure);
     struct key_table *keys = NULL;
-    if (*config->keys_file &&
-        !(keys = key_file_read(config->keys_file, &operators->ops, &failure))) {
+    if (overlays && *config->keys_file)
+        keys = key_file_read(config->keys_file, &operators->ops, overlays, &failure);
+    if (!overlays || (*config->keys_file && !keys)) {
         generation_release(operators);
+        overlays_release(overlays);
         return complain(&failure);
     }
     const sigset_t before = block_signals();
@@ -412,8 +422,8 @@ static int serve(struct config *config) {
     log_start((size_t)config->log_buffer_bytes, NULL);
     /* The time to count the GPUs, and then to start their workers. */
     say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
-    service.front =
-        front_create(config, service.systemd.sockets, operators, keys, stop_is_wanted, &failure);
+    service.front = front_create(config, service.systemd.sockets, operators, overlays, keys,
+                                 stop_is_wanted, &failure);
     if (!service.front) {
         log_stop();
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);

@@ -308,7 +308,8 @@ int command_sign(int argc, char **argv) {
     if (argc < 2) return hasher_close(signing.hasher), usage(stderr, 2);
     if (!signing.hasher) fail(&failure, STATUS_NO_MEMORY, "there is no memory for a signature");
     const bool good = signing.hasher && !read_arguments(&signing, argc, argv, &request, &failure);
-    struct key_table *table = good ? key_file_read(signing.file, registry_set(), &failure) : NULL;
+    struct key_table *table =
+        good ? key_file_read(signing.file, registry_set(), NULL, &failure) : NULL;
     if (table) sign(&signing, table, request, &failure);
     key_table_release(table);
     hasher_close(signing.hasher);

@@ -122,6 +122,7 @@ static enum status open_slots(struct front *front, int gpus, struct failure *fai
     const struct config *config = front->service.config;
     const size_t pixels = (size_t)config->pixels_max, profile = (size_t)config->profile_bytes_max;
     /* The largest possible answer is uncompressed. */
+    const size_t overlays = *config->overlays_dir ? (size_t)config->overlays_bytes_max : 0;
     const size_t answer = pixels * PIXEL_BYTES_MAX + profile + 2 * METADATA_MAX;
     const size_t left = pixels * LEFT_BYTES_MAX + 2 * profile;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* the result starts at a page */
@@ -130,8 +131,8 @@ static enum status open_slots(struct front *front, int gpus, struct failure *fai
         .base_bytes = SLOT_BASE_BYTES,
         .hot_bytes_max = (size_t)memory_slots_grow(config, gpus),
         .idle_ms = config->slot_idle_ms,
-        .span_bytes =
-            (size_t)config->body_bytes_max + left + answer + answer / 64 + values + (2 << 20),
+        .span_bytes = (size_t)config->body_bytes_max + overlays + left + answer + answer / 64 +
+                      values + (2 << 20),
         .preamble = config,
         .preamble_bytes = sizeof *config,
     };
@@ -221,6 +222,7 @@ static void close_access(struct front *front) {
     for (int i = 0; i < front->io_threads; i++) hasher_close(front->listeners[i].hasher);
     once_close(front->once);
     key_table_release(current_replace(&front->keys, NULL));
+    overlays_release(current_replace(&front->service.overlays, NULL));
 }
 
 static bool has_admin(const struct front *front, const struct front_sockets *sockets) {
@@ -368,11 +370,13 @@ static void close_sockets(const struct front_sockets *sockets) {
 }
 
 struct front *front_create(const struct config *config, struct front_sockets sockets,
-                           struct generation *operators, struct key_table *keys,
-                           int (*interrupted)(void), struct failure *failure) {
+                           struct generation *operators, struct overlays *overlays,
+                           struct key_table *keys, int (*interrupted)(void),
+                           struct failure *failure) {
     struct front *front = calloc(1, sizeof *front);
     if (!front) {
         generation_release(operators);
+        overlays_release(overlays);
         key_table_release(keys);
         fail(failure, STATUS_NO_MEMORY, "there is no memory for the daemon");
         return close_sockets(&sockets), NULL;
@@ -384,6 +388,7 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     types_read(config->prefer, &front->service.prefer);
     current_init(&front->service.operators, NULL);
     generation_replace(&front->service.operators, operators);
+    current_init(&front->service.overlays, overlays);
     current_init(&front->keys, keys);
     pthread_mutex_init(&front->outcome_lock, NULL);
     for (int i = 0; i < LISTENERS_MAX; i++)

@@ -21,6 +21,7 @@
 struct front;
 struct generation;
 struct key_table;
+struct overlays;
 
 /* Listening sockets that were opened for us, such as by systemd; -1: none, `listen` or
  * `admin_listen` is opened. Other processes may share them: they stay usable when we end, and
@@ -34,12 +35,13 @@ struct front_sockets {
 enum status front_check_descriptors(const struct config *config, bool admin,
                                     struct failure *failure);
 
-/* Takes over the SOCKETS and the caller's holds of the OPERATORS and of the KEYS (NULL: no key is
- * asked for), also if it fails. INTERRUPTED (may be NULL) is called while GPUs are counted: true
- * ends that with STATUS_CANCELLED. */
+/* Takes over the SOCKETS and the caller's holds of the OPERATORS, the OVERLAYS and the KEYS (NULL:
+ * no key is asked for), also if it fails. INTERRUPTED (may be NULL) is called while GPUs are
+ * counted: true ends that with STATUS_CANCELLED. */
 struct front *front_create(const struct config *config, struct front_sockets sockets,
-                           struct generation *operators, struct key_table *keys,
-                           int (*interrupted)(void), struct failure *failure);
+                           struct generation *operators, struct overlays *overlays,
+                           struct key_table *keys, int (*interrupted)(void),
+                           struct failure *failure);
 
 /* Whether the first worker is healthy: the first GPU's if there is a GPU. */
 bool front_first_is_ready(struct front *front);
@@ -71,6 +73,9 @@ bool front_reload(struct front *front, const struct user_operators_watch *watch,
 /* Reads keys_file again and puts it in force as a whole. If it fails (false, with a sentence), the
  * present keys stay. */
 bool front_reload_keys(struct front *front, struct failure *failure);
+
+/* The same for overlays_dir. */
+bool front_reload_overlays(struct front *front, struct failure *failure);
 
 /* Pages of these origins may call from now on. False: no memory, and all is as before. */
 bool front_set_origins(struct front *front, const char *list);

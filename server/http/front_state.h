@@ -3,8 +3,8 @@
  *
  * Used by:  front.c (life), reload.c, drain.c (the end), request_flow.c and the files it calls.
  * Owns:     every part in it, from front_create to front_destroy.
- * Threads:  read-only, except the counters, which are atomic, and operators and keys, which have
- *           locks.
+ * Threads:  read-only, except the counters, which are atomic, and operators, overlays and keys,
+ *           which have locks.
  */
 #ifndef BURIN_FRONT_STATE_H
 #define BURIN_FRONT_STATE_H

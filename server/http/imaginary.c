@@ -209,7 +209,8 @@ static const struct {
     const char *name, *instead;
 } strangers[] = {
     { "url", "nothing is fetched here; send the image as the body, or in the form's part file" },
-    { "image", "nothing is fetched here; send the watermark in the form's part overlay" },
+    { "image", "nothing is fetched here; send the watermark in the form's part overlay, or "
+               "name one of the server's by overlay=NAME" },
     { "file", "no file is opened here; send the image as the body, or in the form's part file" },
     { "key", "a key goes into the header Authorization; leave key out" },
     { "sign", "burin sign makes addresses that are signed; leave sign out" },

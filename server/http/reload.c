@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Changes while the daemon serves. front_reload reads operators_dir again, front_reload_keys
- * keys_file.
+ * keys_file, front_reload_overlays overlays_dir.
  *
  * How it works. The next generation is made from the folder, its workers start beside the present
  * ones, and when they are healthy it replaces the present generation. No request waits for a worker
@@ -13,6 +13,7 @@
 #include "server/http/front.h"
 #include "server/http/front_state.h"
 #include "server/log/log.h"
+#include "server/request/overlays.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,7 +114,10 @@ bool front_adopt_keys(struct front *front, struct key_table *keys) {
 
 bool front_reload_keys(struct front *front, struct failure *failure) {
     struct generation *now = current_hold(&front->service.operators);
-    struct key_table *next = key_file_read(front->service.config->keys_file, &now->ops, failure);
+    struct overlays *overlays = current_hold(&front->service.overlays);
+    struct key_table *next =
+        key_file_read(front->service.config->keys_file, &now->ops, overlays, failure);
+    overlays_release(overlays);
     generation_release(now);
     if (!next) return false;
     if (!front_adopt_keys(front, next)) {
@@ -124,6 +128,20 @@ bool front_reload_keys(struct front *front, struct failure *failure) {
     key_table_release(current_replace(&front->keys, next));
     log_event(LOG_INFO, "keys_loaded", "keys_file was read again: %d key%s in force",
               next->key_count, next->key_count == 1 ? "" : "s");
+    return true;
+}
+
+/* ---- overlays */
+
+bool front_reload_overlays(struct front *front, struct failure *failure) {
+    const struct config *config = front->service.config;
+    struct overlays *next =
+        overlays_read(config->overlays_dir, config->overlays_bytes_max, failure);
+    if (!next) return false;
+    const int count = next->count;
+    overlays_release(current_replace(&front->service.overlays, next));
+    log_event(LOG_INFO, "overlays_loaded", "overlays_dir was read again: %d overlay%s in force",
+              count, count == 1 ? "" : "s");
     return true;
 }
 

@@ -4,8 +4,8 @@
  *
  * Used by:  request/; http/front_state.h, whose front creates and owns every part of it.
  * Owns:     nothing itself.
- * Threads:  read-only, except the counters, which are atomic, and the operators, which have a
- *           lock (current.h).
+ * Threads:  read-only, except the counters, which are atomic, and operators and overlays, which
+ *           have locks (current.h).
  */
 #ifndef BURIN_SERVICE_H
 #define BURIN_SERVICE_H
@@ -24,6 +24,7 @@ struct service {
     const struct config *config;
     struct types prefer;      /* the image types of the key `prefer` */
     struct current operators; /* a generation: new requests get it */
+    struct current overlays;  /* a set of overlays.h, of the key `overlays_dir` */
     struct slots *slots;
     struct supervisor *supervisor;
     struct metrics *metrics;

@@ -36,6 +36,17 @@ static enum status set_device(struct settings *settings, const char *value,
     return STATUS_OK;
 }
 
+static enum status set_overlay(struct settings *settings, const char *value,
+                               struct failure *failure) {
+    if (!*value || strlen(value) >= sizeof settings->overlay)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "overlay must be a picture, sent as a part with a file name, or the name of "
+                    "one of the server's, of 1 to %d bytes",
+                    OVERLAY_NAME_MAX - 1);
+    strcpy(settings->overlay, value);
+    return STATUS_OK;
+}
+
 /* ---- values and parameters in JSON */
 
 /* Jansson reads 1e-400 as 0. TEXT is valid JSON. */
@@ -211,15 +222,24 @@ static bool has_widths(const struct settings *settings) {
     return settings->plan.count == 1 && !settings->pipeline && settings->plan.steps[0].op->widths;
 }
 
+/* The steps of a pipeline may come later: they are asked by request_check_aux. */
+static bool takes_overlay(const struct settings *settings) {
+    return settings->pipeline || plan_aux(&settings->plan, OVERLAY_PART) >= 0;
+}
+
 /* Settings of the request itself. The options of the file follow them (encode_options.h). */
 static const struct reserved {
     const char *name;
     enum status (*set)(struct settings *settings, const char *value, struct failure *failure);
     bool (*takes)(const struct settings *settings); /* NULL: every request does */
 } reserved[] = {
-    { "device", set_device, NULL },       { "operations", set_operations, is_pipeline },
-    { "damaged", set_damaged, NULL },     { "widths", outputs_set_widths, has_widths },
-    { "types", outputs_set_types, NULL }, { "outputs", outputs_set_list, is_pipeline },
+    { "device", set_device, NULL },
+    { "operations", set_operations, is_pipeline },
+    { "damaged", set_damaged, NULL },
+    { "widths", outputs_set_widths, has_widths },
+    { "types", outputs_set_types, NULL },
+    { "outputs", outputs_set_list, is_pipeline },
+    { OVERLAY_PART, set_overlay, takes_overlay },
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved, NAMES_MAX = 32 };
 

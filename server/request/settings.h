@@ -23,6 +23,7 @@
 #include "pipeline/probe.h"
 #include "server/jobs/job.h"
 #include "server/request/outputs.h"
+#include "server/request/overlays.h"
 
 #include <jansson.h>
 
@@ -73,7 +74,8 @@ struct settings {
     struct encode_options encode; /* format FORMAT_NONE: Accept decides (negotiation.h) */
     bool accept_damage;           /* damaged=accept */
     char device[DEVICE_WANT_MAX];
-    struct outputs *outputs; /* of several results; NULL: one result */
+    char overlay[OVERLAY_NAME_MAX]; /* one of the server's; "": none is named */
+    struct outputs *outputs;        /* of several results; NULL: one result */
 };
 
 /* OP: the name of one of OPS, or of an operation of DIALECT, or NULL for /pipeline. DIALECT may be

@@ -194,7 +194,7 @@ static enum status check_aux(struct request *request, const struct upload_aux *a
     const struct image *image = &request_job(request)->probe.shape;
     enum status status =
         aux_image_probe(out->kind, bytes, aux->length, image, &limits, &out->probe, failure);
-    if (!status)
+    if (!status && !aux->kept)
         status = grant_check_type(&request->grant, format_name(out->probe.format), failure);
     fail_named(aux->name, status, failure);
     if (status == STATUS_NOT_AN_IMAGE) /* a 415 would mean the main image */

@@ -198,12 +198,19 @@ static bool is_image_name(const char *name) {
     return strcmp(name, "image") == 0 || strcmp(name, "file") == 0 || strcmp(name, "media") == 0;
 }
 
+/* A part `overlay` without a file name has the name of one of the server's. */
+static bool names_overlay(const struct request *request, const struct part *part) {
+    return !part->has_filename && strcmp(part->name, OVERLAY_PART) == 0 &&
+           settings_is_shared(&request->settings, part->name);
+}
+
 static enum status begin_part(struct request *request, const struct part *part,
                               struct failure *failure) {
     if (is_image_name(part->name))
         return grant_check_part(&request->grant, "image", failure) ? failure->status
                                                                    : begin_image(request, failure);
-    const bool field = settings_takes(&request->settings, part->name);
+    const bool field =
+        settings_takes(&request->settings, part->name) || names_overlay(request, part);
     const char *aux = field ? NULL : registry_aux(part->name);
     if (aux && grant_check_part(&request->grant, aux, failure)) return failure->status;
     return aux ? begin_aux_image(request, aux, failure) : begin_field(request, part, failure);
@@ -328,6 +335,40 @@ enum status upload_feed(struct request *request, const uint8_t *bytes, size_t le
                              : store_image(request, bytes, length, failure);
 }
 
+/* ---- an overlay that the server keeps */
+
+static enum status copy_overlay(struct request *request, const struct overlay *overlay,
+                                struct failure *failure) {
+    struct upload *upload = &request->upload;
+    const long queue_bytes = request->service->config->queue_bytes;
+    for (int i = 0; i < upload->aux_count; i++)
+        if (strcmp(upload->aux[i].name, OVERLAY_PART) == 0)
+            return fail(failure, STATUS_BAD_REQUEST,
+                        "the request has a part overlay and names one of the server's: leave one "
+                        "of them out");
+    if (upload->bytes + overlay->length > (uint64_t)queue_bytes)
+        return fail(failure, STATUS_BODY_TOO_LARGE,
+                    "the body and its overlay are larger than %ld bytes; send a smaller one, or "
+                    "raise queue_bytes",
+                    queue_bytes);
+    if (begin_aux_image(request, OVERLAY_PART, failure)) return failure->status;
+    if (hold(request, (int64_t)overlay->length, failure)) return failure->status;
+    memcpy(next_byte(request), overlay->bytes, overlay->length);
+    request_job(request)->body_length += overlay->length;
+    *upload->image_length = overlay->length;
+    upload->aux[upload->aux_count - 1].kept = true;
+    return STATUS_OK;
+}
+
+static enum status place_overlay(struct request *request, struct failure *failure) {
+    if (!*request->settings.overlay) return STATUS_OK;
+    struct overlays *overlays = current_hold(&request->service->overlays);
+    const struct overlay *overlay = overlays_find(overlays, request->settings.overlay, failure);
+    const enum status status = overlay ? copy_overlay(request, overlay, failure) : failure->status;
+    overlays_release(overlays);
+    return status;
+}
+
 enum status upload_finish(struct request *request, struct failure *failure) {
     enum status status = request->upload.multipart ? finish_form(request, failure) : STATUS_OK;
     if (status) return status;
@@ -335,7 +376,8 @@ enum status upload_finish(struct request *request, struct failure *failure) {
         return fail(failure, STATUS_BAD_REQUEST,
                     "the image is empty: it has no bytes; send a file that has some, for example "
                     "with curl -F image=@photo.jpg");
-    return grant_check_digest(&request->grant, failure);
+    status = grant_check_digest(&request->grant, failure);
+    return status ? status : place_overlay(request, failure);
 }
 
 /* ---- the end */

@@ -2,8 +2,9 @@
 /* upload.h - the source of a request's images: a body that comes in pieces, an image or a form, and
  * becomes images in a slot.
  *
- * Fields of the form become settings. Image bytes are copied at most once. Metrics count bodies
- * that are refused for lack of room.
+ * Fields of the form become settings. If they name an overlay of the server's, it is copied behind
+ * the images. Image bytes are copied at most once. Metrics count bodies that are refused for lack
+ * of room.
  *
  * Used by:  http/request_flow.c, in the order of these functions; submit.c releases it.
  * Owns:     the request's slot and its share of queue_bytes, until upload_release.
@@ -34,6 +35,7 @@ struct upload_head {
 struct upload_aux {
     const char *name; /* the part's; a literal of an operator's record */
     uint64_t offset, length;
+    bool kept; /* the server's own, not the client's */
 };
 
 struct upload {
@@ -66,7 +68,7 @@ void *upload_buffer(struct request *request, size_t *size);
 enum status upload_feed(struct request *request, const uint8_t *bytes, size_t length,
                         struct failure *failure);
 
-/* After the last byte: the job knows where its image is. */
+/* After the last byte: the job knows where its images are. */
 enum status upload_finish(struct request *request, struct failure *failure);
 
 /* Gives back the bytes held and then the slot, unless a result has it; any number of times. In this

@@ -206,6 +206,7 @@ static void add_front(struct rules *rules, const struct config *config) {
     for (int i = 0; i < 2; i++)
         if (sockets[i]) add_folder_of(rules, sockets[i], FILE_MAKE);
     if (*config->operators_dir) add_replaced(rules, config->operators_dir);
+    if (*config->overlays_dir) add_replaced(rules, config->overlays_dir);
     if (*config->keys_file) {
         char *real = realpath(config->keys_file, NULL);
         add_replaced(rules, config->keys_file);

@@ -173,7 +173,7 @@ def test_configuration_and_keys_at_once(kept):
     assert (opens(kept, OLD), opens(kept, NEW), allowed(kept, SHOP)) == (200, 401, SHOP), "and the reverse"
     kept.keys.unlink()
     now = reload(kept, "{")
-    assert now["read"] == {"config": "failed", "keys_file": "failed", "operators_dir": "none"}
+    assert now["read"] == {"config": "failed", "keys_file": "failed", "overlays_dir": "none", "operators_dir": "none"}
     assert [error.partition(":")[0] for error in now["errors"]] == ["burin.json", "unable to open keys.json"] and opens(kept, OLD) == 200
     write_keys(kept.keys, OLD, NEW)
     now = reload(kept, cors_origins=SHOP, keys_file="")
@@ -186,11 +186,12 @@ def test_configuration_and_keys_at_once(kept):
 
 @pytest.mark.skipif(os.path.exists("/etc/burin/burin.json"), reason="the system has a configuration")
 @pytest.mark.parametrize("parts, words", [((), "there is nothing to read again"), (("keys_file",), "there is no configuration file"),
-                                          (("operators_dir",), "there is no configuration file"),
+                                          (("operators_dir", "overlays_dir"), "there is no configuration file"),
                                           (("keys_file", "operators_dir", "config"), "the configuration was read again")])
 def test_the_outcome_says_what_was_read(start, tmp_path, parts, words):
-    """Each of the three may be missing, and only what is there is said to be read. A program that is elsewhere finds no configuration."""
+    """Each of the four may be missing, and only what is there is said to be read. A program that is elsewhere finds no configuration."""
     paths = {"keys_file": write_keys(tmp_path / "keys.json", OLD), "operators_dir": tmp_path / "operators", "config": tmp_path / "burin.json"}
+    paths["overlays_dir"] = paths["operators_dir"]
     paths["operators_dir"].mkdir(mode=0o755)
     paths["config"].write_text("{}")
     shutil.copy(BURIN, tmp_path / "burin")
