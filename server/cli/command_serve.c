@@ -88,17 +88,16 @@ static void catch_signals(void) {
 }
 
 static void usage(FILE *out) {
-    fputs(
-        "usage: burin serve [--config FILE] [--KEY VALUE]...\n\n"
-        "  burin serve                                        on http://127.0.0.1:8080\n"
-        "  burin serve --listen localhost:9000 --keys-file keys.json --log-level error\n\n"
-        "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
-        "environment, or in the file; in this order, the first wins. `burin config`\n"
-        "shows the values in force.\n\n"
-        "SIGHUP reads keys_file and the files of overlays_dir and operators_dir again, and\n"
-        "of the file the keys that server/README.md lists. SIGTERM and Ctrl-C finish the accepted\n"
-        "requests; a second one ends at once.\n\n",
-        out);
+    fputs("usage: burin serve [--config FILE] [--KEY VALUE]...\n\n"
+          "  burin serve                                        on http://127.0.0.1:8080\n"
+          "  burin serve --listen localhost:9000 --keys-file keys.json --log-level error\n\n"
+          "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
+          "environment, or in the file; in this order, the first wins. `burin config`\n"
+          "shows the values in force.\n\n"
+          "SIGHUP reads keys_file and the files of overlays_dir and operators_dir again, and\n"
+          "of the file the keys that server/README.md lists. SIGTERM and Ctrl-C finish the\n"
+          "accepted requests; a second one ends at once.\n\n",
+          out);
     reference_help(out);
 }
 
@@ -300,10 +299,10 @@ static void reload(struct service *service, struct config *config) {
     if (!read_config(service, config, outcome.restart, &outcome.config))
         log_reloaded(config, outcome.restart);
     log_failed("the configuration stays as it was", &outcome.config);
-    if (*config->overlays_dir) front_reload_overlays(front, &outcome.overlays);
-    log_failed("overlays_dir: all overlays stay as they were", &outcome.overlays);
     /* Overlays first: presets name them. Then keys: one that is taken back should not wait for a
      * compiler. But a preset may need an operator that is new. */
+    if (*config->overlays_dir) front_reload_overlays(front, &outcome.overlays);
+    log_failed("overlays_dir: all overlays stay as they were", &outcome.overlays);
     const bool late = *config->keys_file && !front_reload_keys(front, &outcome.keys);
     if (*config->operators_dir) front_reload(front, &watch, &outcome.operators);
     json_decref(problems);
