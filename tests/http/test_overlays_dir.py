@@ -7,7 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from conftest import BURIN, Daemon, check_problem, encode, needs, noise, png
+from conftest import BURIN, Daemon, check_problem, encode, needs, noise, png, wait_until
 from signing import Key, write_keys
 from test_access import hang_up
 
@@ -96,7 +96,14 @@ def test_what_is_refused(kept):
     assert len(large) < 8000 < len(large) + len(LOGO)
     assert kept.post("/flip", large, SITE.bearer).status == 200
     check_problem(kept.post("/composite?overlay=logo.webp", large, SITE.bearer), 413, "queue_bytes")
-    assert kept.metric("burin_slots_in_use") == 0
+    with kept.socket() as slow:  # leaves queue_bytes for the image, and not for both
+        held = 8000 - len(PICTURE) - len(LOGO) // 2
+        slow.sendall(f"POST /flip HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {SITE.token}\r\nContent-Length: {held + 1}\r\n\r\n".encode())
+        slow.sendall(bytes(held))
+        assert wait_until(lambda: kept.metric("body_bytes_held") == held)
+        assert kept.post("/flip", PICTURE, SITE.bearer).status == 200
+        check_problem(kept.post("/composite?overlay=logo.webp", PICTURE, SITE.bearer), 503, "queue_bytes")
+    assert wait_until(lambda: kept.metric("slots_in_use") == kept.metric("body_bytes_held") == 0)
 
 
 def test_a_reload(kept):

@@ -42,7 +42,7 @@ TABLE = [
     ("a mask may have any type", "request/submit.c", "grant_check_type(&request->grant, format_name(out->probe.format), failure)", "STATUS_OK",
      "http test_signed.py -k parts"),
     ("types of uploads are asked of an overlay of the server's", "request/submit.c", "if (!status && !aux->kept)", "if (!status)",
-     "http test_overlays_dir.py -k rights"),
+     "http test_overlays_dir.py -k by_name"),
     ("a link in overlays_dir is followed", "request/overlays.c", "O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK", "O_CLOEXEC | O_NONBLOCK", "unit request/overlays"),
     ("overlays_bytes_max is for each file", "request/overlays.c", "reading->bytes += facts.st_size;", "(void)facts;", "unit request/overlays"),
     ("an overlay and its body may have more than queue_bytes", "request/upload.c", "if (upload->bytes + overlay->length > (uint64_t)queue_bytes)",
