@@ -121,8 +121,8 @@ static enum status open_pipes(struct front *front, int gpus, struct failure *fai
 static enum status open_slots(struct front *front, int gpus, struct failure *failure) {
     const struct config *config = front->service.config;
     const size_t pixels = (size_t)config->pixels_max, profile = (size_t)config->profile_bytes_max;
-    /* The largest possible answer is uncompressed. */
     const size_t overlays = *config->overlays_dir ? (size_t)config->overlays_bytes_max : 0;
+    /* The largest possible answer is uncompressed. */
     const size_t answer = pixels * PIXEL_BYTES_MAX + profile + 2 * METADATA_MAX;
     const size_t left = pixels * LEFT_BYTES_MAX + 2 * profile;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* the result starts at a page */
