@@ -198,9 +198,10 @@ static bool is_image_name(const char *name) {
     return strcmp(name, "image") == 0 || strcmp(name, "file") == 0 || strcmp(name, "media") == 0;
 }
 
-/* A part `overlay` without a file name has the name of one of the server's. */
+/* A part `overlay` that is text and no file has the name of one of the server's. */
 static bool names_overlay(const struct request *request, const struct part *part) {
-    return !part->has_filename && strcmp(part->name, OVERLAY_PART) == 0 &&
+    const bool text = !part->content_type[0] || strncmp(part->content_type, "text/", 5) == 0;
+    return text && !part->has_filename && strcmp(part->name, OVERLAY_PART) == 0 &&
            settings_is_shared(&request->settings, part->name);
 }
 

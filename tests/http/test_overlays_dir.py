@@ -54,6 +54,9 @@ def test_by_name_as_by_part(kept):
                ask(kept, "/composite", ("overlay", "logo.webp"), ("position", "north")),
                kept.post("/preset/marked", PICTURE, SITE.bearer), ask(kept, "/preset/marked"),
                kept.post(SITE.sign("/composite", overlay="logo.webp", position="north", in_types="png"), PICTURE)]
+    nameless = b"\r\n".join([b"--x", b'Content-Disposition: form-data; name="image"', b"", PICTURE, b"--x",
+                             b'Content-Disposition: form-data; name="overlay"', b"Content-Type: image/webp", b"", LOGO, b"--x--", b""])
+    answers.append(kept.post("/composite?position=north", nameless, {**SITE.bearer, "Content-Type": "multipart/form-data; boundary=x"}))
     assert [(answer.status, answer.body == expected) for answer in answers] == [(200, True)] * len(answers), [answer.body for answer in answers]
     expected = with_part(kept, f"?operations={json.dumps(OVER)}".replace(" ", ""), "/pipeline")
     answers = [kept.post(f"/pipeline?overlay=logo.webp&operations={json.dumps(OVER)}".replace(" ", ""), PICTURE, SITE.bearer),
