@@ -383,6 +383,14 @@ def test_tables_that_stay_full(daemon):
     check(daemon, tiff(array, compression=LZW, packer=lambda _: bits.bytes()), array.astype(np.uint8))
 
 
+def test_codes_behind_the_last_byte(daemon):
+    """Four strings of four bytes end the only row; the next code means nothing, and nobody needs it."""
+    array, bits = np.frombuffer(b"abcd" * 7, np.uint8).reshape(1, 28, 1), Bits(False)
+    for code in (256, *b"abcd", 258, 260, 262, *b"d", 264, 264, 264, 264, *[511] * 16):
+        bits.add(code, 9)
+    check(daemon, tiff(array.astype(np.uint16), compression=LZW, packer=lambda _: bits.bytes()), array)
+
+
 # ---- pages, orientations, profiles, samples that are left out
 
 FIRST_PAGE = "only the first frame of the animation, or the first page, was taken"

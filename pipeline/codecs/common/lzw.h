@@ -66,27 +66,37 @@ static inline void lzw_begin(struct lzw *lzw, lzw_string *table, unsigned litera
     lzw_clear(lzw);
 }
 
+/* The string of LAST, of the code BEFORE, and one byte behind it. */
+static inline lzw_string lzw_longer(lzw_string last, unsigned before, lzw_string byte) {
+    const unsigned used = last >> (LZW_LENGTH_AT - 3) & 8 * (LZW_PART - 1); /* bits */
+    lzw_string entry = last + (UINT64_C(1) << LZW_LENGTH_AT);
+    if (!used)
+        entry = entry >> LZW_LENGTH_AT << LZW_LENGTH_AT | (lzw_string)before << LZW_BEFORE_AT;
+    return entry | byte << used;
+}
+
+/* Makes `last` the string of CODE, which is below `next` and neither clears nor ends, and an entry
+ * of the string before and its first byte. The table has room, and codes do not grow. */
+static inline void lzw_enter(struct lzw *lzw, unsigned code) {
+    const lzw_string string = lzw->table[code];
+    lzw->table[lzw->next++] = lzw_longer(lzw->last, lzw->before, string >> LZW_FIRST_AT);
+    lzw->last = string;
+    lzw->before = code;
+}
+
 /* Makes `last` the string of CODE, which neither clears nor ends. False: CODE means nothing. Makes
  * an entry of the string before and the first byte of this one; CODE may be that entry. Where the
  * table is full, codes keep their 12 bits until one clears the table. */
 static inline bool lzw_take(struct lzw *lzw, unsigned code) {
     if (code > lzw->next) return false;
     const lzw_string last = lzw->last;
-    lzw->last = lzw->table[code];
     if (lzw->next < LZW_CODES) {
-        const unsigned used = last >> (LZW_LENGTH_AT - 3) & 8 * (LZW_PART - 1); /* bits */
-        lzw_string entry = last + (UINT64_C(1) << LZW_LENGTH_AT);
-        if (!used)
-            entry = entry >> LZW_LENGTH_AT << LZW_LENGTH_AT | (lzw_string)lzw->before
-                                                                  << LZW_BEFORE_AT;
-        if (code == lzw->next)
-            lzw->last = entry |= entry >> LZW_FIRST_AT << used;
-        else
-            entry |= lzw->last >> LZW_FIRST_AT << used;
-        lzw->table[lzw->next++] = entry;
+        const lzw_string from = code == lzw->next ? last : lzw->table[code];
+        lzw->table[lzw->next++] = lzw_longer(last, lzw->before, from >> LZW_FIRST_AT);
         if (lzw->next == lzw->grow_at && lzw->bits < LZW_BITS_MAX)
             lzw->grow_at = (1u << ++lzw->bits) - lzw->early;
     }
+    lzw->last = lzw->table[code];
     lzw->before = code;
     return true;
 }

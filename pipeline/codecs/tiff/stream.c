@@ -7,7 +7,7 @@
 /* isa-l counts bytes in 32 bits, only to refuse what points to before the first. The deadline is
  * looked at between pieces, and for the other kinds wherever a multiple of it is left. */
 enum { TOTAL_MAX = 1 << 30, PIECE_MAX = 1 << 16, MORE = 512 }; /* bytes */
-enum { LITERAL_BITS = 8 };                                     /* of LZW */
+enum { LITERAL_BITS = 8, GROUP = 4 }; /* of LZW: codes, of which 56 bits have room */
 
 void tiff_stream_open(struct tiff_stream *stream, enum tiff_compression compression,
                       const uint8_t *bytes, size_t length) {
@@ -151,6 +151,35 @@ INLINE bool next_code(struct tiff_stream *stream, struct tiff_bits *bits, unsign
     return true;
 }
 
+/* Takes the codes that no byte is missing for: GROUP of them between two looks at the input, the
+ * room and the size of codes, which is what a code costs most. Stops before one that clears, ends,
+ * is an entry of its own string, has no room or may be wrong, and where the deadline is to be
+ * looked at: that is one code's way. Returns the bytes that it wrote, less than COUNT, so that no
+ * code is read behind the last byte that is wanted. */
+INLINE size_t unpack_groups(struct tiff_stream *stream, struct lzw *lzw, struct tiff_bits *bits,
+                            uint8_t *to, size_t count) {
+    size_t done = 0;
+    while (count - done > GROUP * LZW_PART && lzw->next + GROUP < lzw->grow_at) {
+        const size_t left = (size_t)(stream->end - stream->at), bytes = (63 - bits->held) / 8;
+        if (left < 8 || ((left - bytes) ^ left) & PIECE_MAX) return done;
+        bits->word |= read_be64(stream->at) >> bits->held;
+        bits->held += 8 * (unsigned)bytes;
+        stream->at += bytes;
+        for (unsigned i = 0; i < GROUP; i++) {
+            const unsigned code = (unsigned)(bits->word >> (64 - lzw->bits));
+            if (code >= lzw->next || code >> 1 == 1u << (LITERAL_BITS - 1)) return done;
+            const size_t length = lzw_length(lzw->table[code]);
+            if (length > LZW_PART && count - done < length + GROUP * LZW_PART) return done;
+            bits->word <<= lzw->bits;
+            bits->held -= lzw->bits;
+            lzw_enter(lzw, code);
+            lzw_write(lzw, to + done);
+            done += length;
+        }
+    }
+    return done;
+}
+
 /* Returns the bytes that it wrote, COUNT unless there are no more codes or one means nothing. Each
  * code changes LZW and BITS, which are in registers meanwhile. */
 INLINE size_t unpack_strings(struct tiff_stream *stream, uint8_t *to, size_t count, bool old) {
@@ -159,8 +188,9 @@ INLINE size_t unpack_strings(struct tiff_stream *stream, uint8_t *to, size_t cou
     size_t done = stream->ready_bytes ? take_ready(stream, to, count) : 0;
     lzw.literal_bits = LITERAL_BITS; /* a constant from here on */
     lzw.early = !old;
-    unsigned code;
-    while (done < count && next_code(stream, &bits, lzw.bits, old, &code)) {
+    for (unsigned code; done < count;) {
+        if (!old) done += unpack_groups(stream, &lzw, &bits, to + done, count - done);
+        if (!next_code(stream, &bits, lzw.bits, old, &code)) break;
         if (code >> 1 == lzw_clear_code(&lzw) >> 1) {
             if (code == lzw_end_code(&lzw)) break;
             lzw_clear(&lzw);
