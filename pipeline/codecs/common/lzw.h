@@ -101,12 +101,17 @@ static inline bool lzw_take(struct lzw *lzw, unsigned code) {
     return true;
 }
 
+/* Writes the last part of STRING. */
+static inline void lzw_write_part(lzw_string string, uint8_t *to) {
+    const uint32_t part = htole32((uint32_t)string);
+    memcpy(to, &part, LZW_PART);
+}
+
 /* Writes `last`, and up to LZW_PART - 1 bytes of 0 behind it. */
 static inline void lzw_write(const struct lzw *lzw, uint8_t *to) {
     lzw_string string = lzw->last;
     for (size_t at = (lzw_length(string) - 1) / LZW_PART * LZW_PART;; at -= LZW_PART) {
-        const uint32_t part = htole32((uint32_t)string);
-        memcpy(to + at, &part, LZW_PART);
+        lzw_write_part(string, to + at);
         if (!at) return;
         string = lzw->table[string >> LZW_BEFORE_AT & (LZW_CODES - 1)];
     }

@@ -162,20 +162,27 @@ INLINE size_t unpack_groups(struct tiff_stream *stream, struct lzw *lzw, struct 
     while (count - done > GROUP * LZW_PART && lzw->next + GROUP < lzw->grow_at) {
         const size_t left = (size_t)(stream->end - stream->at), bytes = (63 - bits->held) / 8;
         if (left < 8 || ((left - bytes) ^ left) & PIECE_MAX) return done;
-        bits->word |= read_be64(stream->at) >> bits->held;
-        bits->held += 8 * (unsigned)bytes;
-        stream->at += bytes;
-        for (unsigned i = 0; i < GROUP; i++) {
-            const unsigned code = (unsigned)(bits->word >> (64 - lzw->bits));
-            if (code >= lzw->next || code >> 1 == 1u << (LITERAL_BITS - 1)) return done;
+        const unsigned width = lzw->bits;
+        uint64_t word = bits->word | read_be64(stream->at) >> bits->held;
+        unsigned i = 0;
+#pragma GCC unroll 4
+        for (; i < GROUP; i++) {
+            const unsigned code = (unsigned)(word >> (64 - width));
+            if (code >= lzw->next || code >> 1 == 1u << (LITERAL_BITS - 1)) break;
             const size_t length = lzw_length(lzw->table[code]);
-            if (length > LZW_PART && count - done < length + GROUP * LZW_PART) return done;
-            bits->word <<= lzw->bits;
-            bits->held -= lzw->bits;
+            if (length > LZW_PART && count - done < length + GROUP * LZW_PART) break;
+            word <<= width;
             lzw_enter(lzw, code);
-            lzw_write(lzw, to + done);
+            if (length > LZW_PART)
+                lzw_write(lzw, to + done);
+            else
+                lzw_write_part(lzw->last, to + done);
             done += length;
         }
+        bits->word = word;
+        bits->held += 8 * (unsigned)bytes - i * width;
+        stream->at += bytes;
+        if (i < GROUP) break;
     }
     return done;
 }
