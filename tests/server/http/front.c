@@ -70,7 +70,7 @@ static void check_descriptors(bool passed) {
         if (passed) sockets = (struct front_sockets){ listening(), listening() };
         allow(limit);
         struct front *front =
-            front_create(&config, sockets, generation_create(1), NULL, NULL, &failure);
+            front_create(&config, sockets, generation_create(1), NULL, NULL, NULL, &failure);
         started += front != NULL;
         failed += front == NULL;
         if (!front) assert_int_not_equal(failure.message[0], 0);
