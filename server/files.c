@@ -104,8 +104,14 @@ bool files_beside(const char *path, const char *name, char beside[PATH_MAX]) {
     return snprintf(beside, PATH_MAX, "%.*s%s", folder, path, name) < PATH_MAX;
 }
 
+/* Processes of several containers or hosts that write into one folder may have the same id. */
 void files_temporary(pid_t pid, char name[FILES_TEMPORARY_MAX]) {
-    snprintf(name, FILES_TEMPORARY_MAX, ".burin-%d", (int)pid);
+    struct stat ids = { 0 };
+    char host[HOST_NAME_MAX + 1] = "";
+    stat("/proc/self/ns/pid", &ids);
+    gethostname(host, sizeof host);
+    snprintf(name, FILES_TEMPORARY_MAX, ".burin-%d-%lu-%s", (int)pid, (unsigned long)ids.st_ino,
+             host);
 }
 
 /* FOLDERS: a missing folder is made. False: errno says why. */
@@ -135,12 +141,23 @@ enum status files_replace(const char *path, const char *temporary, const uint8_t
                                                          : cannot("write", path, failure);
 }
 
-/* Whether PATH is a file that may be written, or becomes one; sets REAL to its path, in which a
- * link is followed. */
+/* Whether the file is one that the caller opened for this process, such as that of /dev/stdout: it
+ * would not see another. */
+static bool is_handed_over(const struct stat *file) {
+    struct stat open;
+    for (int fd = STDOUT_FILENO; fd < 10; fd++)
+        if (fstat(fd, &open) == 0 && open.st_ino == file->st_ino && open.st_dev == file->st_dev)
+            return true;
+    return false;
+}
+
+/* Whether PATH is a file that may be replaced and stays its owner's, or becomes one; sets REAL to
+ * its path, in which a link is followed. */
 static bool is_replaceable(const char *path, char real[PATH_MAX]) {
     struct stat facts;
     if (stat(path, &facts) == 0)
-        return S_ISREG(facts.st_mode) && access(path, W_OK) == 0 && realpath(path, real);
+        return S_ISREG(facts.st_mode) && (facts.st_uid == geteuid() || geteuid() == 0) &&
+               access(path, W_OK) == 0 && !is_handed_over(&facts) && realpath(path, real);
     return errno == ENOENT && lstat(path, &facts) != 0 &&
            snprintf(real, PATH_MAX, "%s", path) < PATH_MAX;
 }

@@ -21,13 +21,14 @@
 enum status files_read(const char *path, uint8_t **bytes, size_t *length, struct failure *failure);
 
 /* Replaces a file as files_replace does, but makes no folder, and follows a link. A device or a
- * pipe is written in place, and so is a file whose folder takes no other. */
+ * pipe is written in place, and so is a file that is open already, another user's, or one whose
+ * folder takes no other. */
 enum status files_write(const char *path, const uint8_t *bytes, size_t length,
                         struct failure *failure);
 
-enum { FILES_TEMPORARY_MAX = 32 };
+enum { FILES_TEMPORARY_MAX = 128 };
 
-/* Sets NAME, which the files of process PID have before they are renamed. */
+/* Sets NAME, which the files of process PID have before they are renamed; others' have not. */
 void files_temporary(pid_t pid, char name[FILES_TEMPORARY_MAX]);
 
 /* Writes a file of the name TEMPORARY in PATH's folder, which is made if it is missing, and renames

@@ -481,6 +481,18 @@ def test_run_replaces_a_file(files):
     assert not [name for name in os.listdir(files) if name.startswith(".burin")]
 
 
+def test_run_leaves_the_files_of_others(files):
+    """One that a process with the same id, in another container, has not renamed yet, and one that is open for the result."""
+    def begin():
+        (files / f".burin-{os.getpid()}").write_text("half a file")
+    with open(files / "o.png", "w+b") as output:
+        run = [os.path.abspath(BURIN), "run", "flip", "in.png", "/dev/stdout"]
+        assert subprocess.run(run, stdout=output, cwd=files, preexec_fn=begin).returncode == 0
+        assert np.array_equal(np.array(Image.open(output)), np.array(Image.open(files / "in.png"))[::-1])
+    assert burin("run", "in.png", "o.png", cwd=files, preexec_fn=begin).returncode == 0
+    assert len([name for name in os.listdir(files) if name.startswith(".burin")]) == 2
+
+
 def test_run_to_a_full_disk(files):
     assert "No space left" in refused("run", "in.png", "/dev/full", status=1, cwd=files)
 

@@ -9,6 +9,7 @@ import pty
 import re
 import select
 import signal
+import socket
 import subprocess
 
 import numpy as np
@@ -160,7 +161,8 @@ def test_many_stop_without_half_a_file(folder):
         text += os.read(ours, 4096)
     with open(f"/proc/{process.pid}/task/{process.pid}/children") as f:
         worker, = f.read().split()
-    (folder / f"out/.burin-{worker}").write_bytes(b"half a file")
+    temporary = f".burin-{worker}-{os.stat('/proc/self/ns/pid').st_ino}-{socket.gethostname()}"
+    (folder / "out" / temporary).write_bytes(b"half a file")
     process.send_signal(signal.SIGHUP)  # as under nohup: it is ignored
     process.send_signal(signal.SIGINT)
     summary = process.communicate(timeout=PATIENCE_S)[0]
