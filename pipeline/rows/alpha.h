@@ -19,7 +19,7 @@ void alpha_multiply(const uint8_t *from, uint8_t *to, size_t pixels, unsigned ch
 void alpha_divide(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels,
                   unsigned depth);
 
-/* Lays colours over UNDER; alpha is unchanged. */
+/* Lays colours over UNDER; alpha is unchanged. FROM and TO must not overlap. */
 void alpha_lay(const uint8_t *from, uint8_t *to, size_t pixels, unsigned channels, unsigned depth,
                const struct background *under);
 
